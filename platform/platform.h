@@ -1,0 +1,135 @@
+/*
+ * What a system gives procage: every primitive, documented once.
+ *
+ * Zero or a value on success, negative errno on failure. Out-parameters come last and are written on success only. A system
+ * that lacks a primitive answers -EOPNOTSUPP. Nothing here prints, and nothing here sees a lua_State.
+ *
+ * Functions marked [child] are async-signal-safe: raw system calls, no allocation, no lock, no errno. They may run between
+ * clone and exec in a child that shares memory with a threaded host, and inside the init program, which has no libc.
+ */
+#ifndef PROCAGE_PLATFORM_H
+#define PROCAGE_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Landlock (landlock.c) ------------------------------------------------------------------------------------------- */
+
+/* One row of the tables of Landlock rights, scopes and flags: the kernel's name, its bit, the first ABI and Linux to have it. */
+struct pc_landlock_bit {
+	const char *name;	/* "READ_FILE" */
+	uint64_t bit;
+	int abi;
+	const char *since;	/* "5.13" */
+};
+
+enum pc_landlock_table {
+	PC_LANDLOCK_FS,		/* handled_access_fs */
+	PC_LANDLOCK_NET,	/* handled_access_net */
+	PC_LANDLOCK_SCOPE,	/* scoped */
+	PC_LANDLOCK_RESTRICT,	/* flags of landlock_restrict_self */
+	PC_LANDLOCK_ADD_RULE,	/* flags of landlock_add_rule */
+};
+
+/* The table's rows, ended by a row whose name is NULL. */
+const struct pc_landlock_bit *pc_landlock_bits(enum pc_landlock_table table);
+
+/* Bits of `table` that ABI `abi` has. An ABI above the newest known counts as the newest known. */
+uint64_t pc_landlock_mask(enum pc_landlock_table table, int abi);
+
+/* The rights the kernel accepts on a file that is no directory. */
+uint64_t pc_landlock_file_mask(void);
+
+/*
+ * The ABI this kernel offers, at most the cap: 1 and up; -ENOSYS (not built), -EOPNOTSUPP (built, not enabled).
+ * Source: landlock_create_ruleset(2), LANDLOCK_CREATE_RULESET_VERSION, Linux 5.13.
+ */
+int pc_landlock_abi(void);
+
+/* Test hook: makes pc_landlock_abi() answer at most `abi` in this process; 0 acts as if Landlock were absent, -1 lifts the cap. */
+void pc_landlock_cap_abi(int abi);
+
+/* Errata bits that this kernel has fixed (bit n-1 for erratum n); 0 when it cannot tell. Source: kernel docs, Linux 6.15. */
+int pc_landlock_errata(uint32_t *errata);
+
+/* What a ruleset handles; what a host cannot do is clipped, never refused. */
+struct pc_landlock_handled {
+	uint64_t fs, net, scoped;
+};
+
+/*
+ * Makes an empty ruleset that handles `want`, clipped to this host's ABI.
+ *
+ * clipped: the bits of `want` that were left out; may not be NULL, so that no caller loses them in silence
+ *
+ * Returns a close-on-exec descriptor, or -errno: ENOSYS, EOPNOTSUPP, EMFILE; ENOMSG when nothing is left to handle.
+ */
+int pc_landlock_create(const struct pc_landlock_handled *want, struct pc_landlock_handled *clipped);
+
+/*
+ * Grants `access` beneath the object that `fd` names (an O_PATH descriptor will do).  [child]
+ * Rights that the object cannot have (directory rights on a file) are left out, as the kernel demands.
+ *
+ * Returns 0, or -errno: EINVAL (a right the ruleset does not handle), ENOMSG (no right left), EBADFD (not a path).
+ * Source: landlock_add_rule(2), Linux 5.13.
+ */
+int pc_landlock_add_fd(int ruleset_fd, int fd, uint64_t access);
+
+/*
+ * The same by path: absolute; resolved here, once. With `nofollow` a symbolic link anywhere in the path is -ELOOP.
+ * Returns 0, or -errno of opening the path or of pc_landlock_add_fd.  [child]
+ */
+int pc_landlock_add_path(int ruleset_fd, const char *path, uint64_t access, bool nofollow);
+
+/* Grants `access` (network rights) for TCP or UDP port 0..65535. Source: landlock_add_rule(2), NET_PORT, Linux 6.7.  [child] */
+int pc_landlock_add_port(int ruleset_fd, uint16_t port, uint64_t access);
+
+/* Enforces the ruleset on the calling thread. no_new_privs must be set. Source: landlock_restrict_self(2).  [child] */
+int pc_landlock_restrict(int ruleset_fd, uint32_t flags);
+
+/* ---- seccomp (seccomp.c, seccomp_calls.c) ----------------------------------------------------------------------------- */
+
+/* One refused call: the table is the documentation. */
+struct pc_refused_call {
+	const char *name;	/* the kernel's name */
+	int number;		/* -1: resolve by name; else the number on every architecture here (calls newer than libseccomp) */
+	int error;		/* errno the caller sees */
+	unsigned int group;	/* PC_REFUSE_* */
+	const char *since;	/* Linux version that has it */
+	const char *why;	/* what it would open */
+	const char *notice;	/* what legitimate program would notice */
+};
+
+enum {
+	PC_REFUSE_ALWAYS = 1u << 0,
+	PC_REFUSE_SYSV = 1u << 1,	/* System V IPC, where there is no IPC namespace */
+	PC_REFUSE_KILL_ALL = 1u << 2,	/* kill(-1), and calls that touch other processes of the user, where nothing scopes signals */
+	PC_REFUSE_LISTEN = 1u << 3,	/* listen(2): goes round Landlock's TCP rules without bind */
+};
+
+/* Rows, ended by a NULL name. Rows that compare arguments are in seccomp.c, with their reasons beside them. */
+const struct pc_refused_call *pc_refused_calls(void);
+
+/* What a filter lets through and refuses. */
+struct pc_filter_spec {
+	unsigned int groups;	/* PC_REFUSE_*; ALWAYS is implied */
+	bool inet;		/* AF_INET and AF_INET6 sockets can be made */
+	bool datagram;		/* ... also SOCK_DGRAM ones */
+	bool tcp_only;		/* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
+};
+
+/*
+ * Compiles a filter into classic BPF. The architectures other than the native one are refused, calls above the newest known
+ * get ENOSYS, clone3 gets ENOSYS.
+ *
+ * program: malloc'ed array of struct sock_filter (8 bytes each), the caller frees; count: instructions
+ *
+ * Returns 0, or -errno: ENOMEM, EINVAL (libseccomp refused a rule), E2BIG (more than 4096 instructions).
+ */
+int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t *count);
+
+/* Installs a compiled filter on the calling thread. no_new_privs must be set. Source: seccomp(2), Linux 3.17.  [child] */
+int pc_filter_install(const void *program, size_t count);
+
+#endif
