@@ -132,4 +132,79 @@ int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t 
 /* Installs a compiled filter on the calling thread. no_new_privs must be set. Source: seccomp(2), Linux 3.17.  [child] */
 int pc_filter_install(const void *program, size_t count);
 
+/* ---- Namespaces (ns_child.c) ------------------------------------------------------------------------------------------- */
+
+/* Moves the calling process into new namespaces, CLONE_NEW* bits. -errno as unshare(2): EPERM, ENOSPC, EINVAL.  [child] */
+int pc_ns_unshare(uint64_t flags);
+
+/*
+ * Maps one user and one group id, each to itself, in the user namespace that the caller has just entered.  [child]
+ * setgroups is denied first, as the kernel demands of an unprivileged map.
+ *
+ * Returns 0, or -errno of /proc/self/{setgroups,uid_map,gid_map}: EPERM, EACCES (AppArmor). Source: user_namespaces(7).
+ */
+int pc_ns_map_ids(uint32_t uid, uint32_t gid);
+
+/* Brings the loopback interface up; the network namespace must be the caller's own. Source: netdevice(7).  [child] */
+int pc_net_lo_up(void);
+
+/* ---- Mounts (mount_child.c); the mount namespace must be the caller's own --------------------------------------------- */
+
+/* No mount made later, here or on the host, propagates across. Source: mount(2), MS_PRIVATE.  [child] */
+int pc_mount_private(void);
+
+/*
+ * Opens `path` as O_PATH without following a symbolic link anywhere in it: every path in a Plan is resolved already, so a link
+ * met now was planted since.  [child]
+ *
+ * Returns a close-on-exec descriptor, or -errno: ELOOP, ENOENT, ENOTDIR, EACCES. Source: openat2(2), Linux 5.6.
+ */
+int pc_open_resolved(const char *path);
+
+/* A detached copy of the mount tree at `path`: a close-on-exec descriptor, or -errno. Source: open_tree(2), Linux 5.2. [child] */
+int pc_tree_clone(const char *path);
+
+/* Adds MOUNT_ATTR_* bits to the whole detached tree `fd`. -ENOSYS before Linux 5.12. Source: mount_setattr(2).  [child] */
+int pc_tree_set(int fd, uint64_t attributes);
+
+/* Mounts the detached tree `fd` over `path`. Source: move_mount(2), Linux 5.2.  [child] */
+int pc_tree_attach(int fd, const char *path);
+
+/* Adds MOUNT_ATTR_* bits to the mount at `path` and, if `recursive`, every mount below. Source: mount_setattr(2), 5.12. [child] */
+int pc_mount_set(const char *path, uint64_t attributes, bool recursive);
+
+/*
+ * Makes the one mount at `path` read-only, keeping the flags that a user namespace may not clear (nosuid, nodev, noexec,
+ * atime). For kernels before mount_setattr. Source: mount(2), MS_REMOUNT|MS_BIND; mount_namespaces(7), locked mounts.  [child]
+ */
+int pc_mount_remount_read_only(const char *path);
+
+/* New file systems, mounted nosuid and, but for devpts, nodev and noexec. `options` as mount(2) data.  [child] */
+int pc_mount_tmpfs(const char *path, const char *options);
+int pc_mount_proc(const char *path);	/* read-only; the PID namespace must be the caller's own */
+int pc_mount_devpts(const char *path);
+
+/* ---- The process itself (process_child.c) ------------------------------------------------------------------------------ */
+
+/*
+ * Empties every capability set, the bounding set included, and locks SECBIT_NOROOT so that no uid 0 gains them by exec.  [child]
+ * The result is read back: a set that is not empty is -EPERM. Source: capabilities(7).
+ */
+int pc_drop_capabilities(void);
+
+/* Source: prctl(2), PR_SET_NO_NEW_PRIVS, Linux 3.5.  [child] */
+int pc_no_new_privs(void);
+
+/* A session of its own, without a controlling terminal. Source: setsid(2).  [child] */
+int pc_new_session(void);
+
+/* All dispositions to default, all signals unblocked: a host's choices must not reach the command.  [child] */
+int pc_reset_signals(void);
+
+/* Closes every descriptor from `first` up, by number (close_range, Linux 5.9), else as listed in /proc/self/fd.  [child] */
+int pc_close_from(unsigned int first);
+
+/* Both limits of RLIMIT_* `resource`, never above the hard limit in force. Source: setrlimit(2).  [child] */
+int pc_set_rlimit(uint32_t resource, uint64_t value);
+
 #endif
