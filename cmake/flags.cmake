@@ -1,0 +1,40 @@
+# procage_flags: how our C is compiled and linked, but for the init, which takes none of it.
+add_library(procage_flags INTERFACE)
+
+include(CheckCCompilerFlag)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+target_compile_options(procage_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -fvisibility=hidden)
+target_compile_definitions(procage_flags INTERFACE _GNU_SOURCE)
+target_link_options(procage_flags INTERFACE -Wl,-z,noexecstack)
+
+if(PROCAGE_WERROR)
+  target_compile_options(procage_flags INTERFACE -Werror)
+endif()
+
+if(PROCAGE_SANITIZE)
+  target_compile_options(procage_flags INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(procage_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# Hardening where the optimiser runs for users. _FORTIFY_SOURCE is undefined first: some distributions predefine another level.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(procage_flags INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  target_link_options(procage_flags INTERFACE -Wl,-z,relro,-z,now)
+  foreach(flag -fstack-clash-protection -fcf-protection=full)
+    string(MAKE_C_IDENTIFIER "have${flag}" have)
+    check_c_compiler_flag(${flag} ${have})
+    if(${have})
+      target_compile_options(procage_flags INTERFACE ${flag})
+    endif()
+  endforeach()
+endif()
+
+# A program that is not position independent has its code at known addresses.
+include(CheckPIESupported)
+check_pie_supported()

@@ -1,0 +1,17 @@
+/* The rooms of procage.core: each adds its functions to the table on top of the stack, and leaves it there. */
+#ifndef PROCAGE_LUA_CORE_H
+#define PROCAGE_LUA_CORE_H
+
+#include <lua.h>
+
+void pc_open_landlock(lua_State *L);
+void pc_open_seccomp(lua_State *L);
+void pc_open_mount(lua_State *L);
+void pc_open_fs(lua_State *L);
+void pc_open_run(lua_State *L);
+void pc_open_probe(lua_State *L);
+
+/* The one visible symbol: require "procage.core". */
+__attribute__((visibility("default"))) int luaopen_procage_core(lua_State *L);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * procage-lua, the program: opens Lua, finds its own files, and runs procage.cli. The one C file that prints.
+ *
+ * It is started in directories that commands write, with an environment that others may have filled. So nothing of LUA_PATH,
+ * LUA_CPATH or LUA_INIT is read, and no module is ever looked for relative to the working directory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "core/lua_core.h"
+
+/* Our own failure, as of env(1), nohup(1) and timeout(1); 126 and 127 speak of the command. */
+#define EXIT_OURS 125
+
+#define LUA_MODULES "share/lua/" LUA_VERSION_MAJOR "." LUA_VERSION_MINOR
+
+/*
+ * A descriptor 0, 1 or 2 that the caller left closed would be handed to the first file opened, which the command would then
+ * inherit as its standard input or output.
+ */
+static bool fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+		if (fd < 0)
+			return false;
+	} while (fd <= 2);
+	close(fd);
+	return true;
+}
+
+/* The prefix that holds bin/procage-lua: of an installation or of a build tree, which has the same shape. */
+static bool own_prefix(char *prefix, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", prefix, size);
+	int level;
+
+	if (length < 0 || (size_t)length >= size)
+		return false;
+	prefix[length] = '\0';
+	for (level = 0; level < 2; level++) {
+		char *slash = strrchr(prefix, '/');
+
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	/* Lua's path has no way to quote these. */
+	return !strpbrk(prefix, ";?");
+}
+
+/* Appends to the buffer the templates of `path` that are absolute: never "./?.lua". */
+static void add_absolute(luaL_Buffer *buffer, const char *path)
+{
+	while (*path) {
+		size_t length = strcspn(path, ";");
+
+		if (*path == '/') {
+			luaL_addchar(buffer, ';');
+			luaL_addlstring(buffer, path, length);
+		}
+		path += length;
+		if (*path == ';')
+			path++;
+	}
+}
+
+/* package[field] = ours, then the absolute templates of the distribution's default (argparse and cjson live there). */
+static void set_path(lua_State *L, const char *field, const char *ours)
+{
+	luaL_Buffer buffer;
+	const char *distribution;
+
+	lua_getglobal(L, "package");
+	lua_getfield(L, -1, field);
+	distribution = luaL_checkstring(L, -1);
+	luaL_buffinit(L, &buffer);
+	luaL_addstring(&buffer, ours);
+	add_absolute(&buffer, distribution);
+	luaL_pushresult(&buffer);
+	lua_setfield(L, -3, field);
+	lua_pop(L, 2);
+}
+
+static int traceback(lua_State *L)
+{
+	const char *message = luaL_tolstring(L, 1, NULL);
+
+	luaL_traceback(L, L, message, 1);
+	return 1;
+}
+
+/* The protected part: argc and argv in, the exit status out. */
+static int run(lua_State *L)
+{
+	int argc = (int)lua_tointeger(L, 1);
+	char **argv = lua_touserdata(L, 2);
+	char prefix[PATH_MAX];
+	int i;
+
+	/* Before the libraries open: luaL_openlibs reads LUA_PATH and LUA_CPATH unless this is set. */
+	lua_pushboolean(L, true);
+	lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
+	luaL_openlibs(L);
+
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+	lua_pushcfunction(L, luaopen_procage_core);
+	lua_setfield(L, -2, "procage.core");
+	lua_pop(L, 1);
+
+	if (!own_prefix(prefix, sizeof(prefix)))
+		return luaL_error(L, "/proc/self/exe: %s: cannot find my own files", errno ? strerror(errno) : "unusable path");
+	lua_pushfstring(L, "%s/" LUA_MODULES "/?.lua;%s/" LUA_MODULES "/?/init.lua", prefix, prefix);
+	set_path(L, "path", lua_tostring(L, -1));
+	set_path(L, "cpath", "");
+	lua_pop(L, 1);
+
+	lua_createtable(L, argc, 1);
+	for (i = 0; i < argc; i++) {
+		lua_pushstring(L, argv[i]);
+		lua_rawseti(L, -2, i);
+	}
+	lua_setglobal(L, "arg");
+
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "procage.cli");
+	lua_call(L, 1, 1);
+	lua_getfield(L, -1, "main");
+	lua_getglobal(L, "arg");
+	lua_call(L, 1, 1);
+	if (!lua_isinteger(L, -1))
+		return luaL_error(L, "procage.cli returned %s, not an exit status", luaL_typename(L, -1));
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	lua_State *L;
+	int status = EXIT_OURS;
+
+	if (!fill_standard_descriptors())
+		return EXIT_OURS;
+
+	L = luaL_newstate();
+	if (!L) {
+		fputs("procage-lua: not enough memory\n", stderr);
+		return EXIT_OURS;
+	}
+	lua_pushcfunction(L, traceback);
+	lua_pushcfunction(L, run);
+	lua_pushinteger(L, argc);
+	lua_pushlightuserdata(L, argv);
+	if (lua_pcall(L, 2, 1, 1) == LUA_OK)
+		status = (int)lua_tointeger(L, -1);
+	else
+		fprintf(stderr, "procage-lua: %s\n", lua_tostring(L, -1));
+	lua_close(L);
+
+	/* Output that could not be written is a failure that the caller must see. */
+	if (fflush(stdout) != 0 && status == 0) {
+		perror("procage-lua: standard output");
+		status = EXIT_OURS;
+	}
+	return status;
+}
