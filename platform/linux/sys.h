@@ -7,8 +7,9 @@
  *
  * An error is -4095..-1. pc_sys_failed() compares that range for calls whose value may be an address; `< 0` is right elsewhere.
  *
- * clone(2) that gives the child a new stack cannot be made with these: the child would return into a frame that is not there.
- * fork-like clone (stack 0) can; with CLONE_VM|CLONE_VFORK it can too, as long as the caller's frame outlives the child.
+ * Fork-like clone(2) works with these: stack 0 and no CLONE_VM. With a new stack the child would return into a frame that is
+ * not there; with CLONE_VM on the same stack the compiler may reuse, in the child's branch, a slot that the parent's branch
+ * still needs. Both want an entry written in assembly, or the C library's clone().
  */
 #ifndef PROCAGE_LINUX_SYS_H
 #define PROCAGE_LINUX_SYS_H
@@ -230,6 +231,7 @@ _Static_assert(sizeof(struct pc_statx) == 256, "the kernel writes 256 bytes");
 #define PC_AT_EMPTY_PATH 0x1000
 #define PC_S_IFMT 0170000u
 #define PC_S_IFDIR 0040000u
+#define PC_S_IFLNK 0120000u
 
 /* With an empty path and PC_AT_EMPTY_PATH in flags: the object that `dirfd` names, also an O_PATH one. Linux 4.11. */
 PC_SYS int pc_sys_statx(int dirfd, const char *path, int flags, unsigned int mask, struct pc_statx *st)
