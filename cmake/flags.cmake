@@ -7,6 +7,7 @@ set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 
 target_compile_options(procage_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -fvisibility=hidden)
 target_compile_definitions(procage_flags INTERFACE _GNU_SOURCE)

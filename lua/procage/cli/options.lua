@@ -1,0 +1,447 @@
+--- The command line's own language: which subcommands and options there are, and what their values may be.
+--- argparse does the parsing and writes the help; what is here is the table it works from, and where the command begins.
+
+local nearest = require("procage.nearest")
+
+local M = {}
+
+---@class procage.cli.Option
+---@field flags string  "-q --quiet", as argparse wants it
+---@field arg? string  name of its argument in the help; nil: a switch
+---@field many? boolean  may be given more than once
+---@field convert? fun(text: string): any, string?
+---@field help string
+
+-- ---- Values ---------------------------------------------------------------------------------------------------------------
+
+---@param text string
+---@return string|table|nil network  as in the Profile: a word, or {ports = {...}}
+---@return string? message
+function M.network(text)
+  if text == "none" or text == "loopback" or text == "all" then
+    return text
+  end
+  local list = text:match("^ports:(.*)$")
+  if not list then
+    return nil, ("--net: '%s' is none of none, loopback, ports:N[,N...], all"):format(text)
+  end
+  local ports = {}
+  for item in (list .. ","):gmatch("([^,]*),") do
+    local port = item:match("^%d+$") and math.tointeger(tonumber(item, 10))
+    if not port or port < 1 or port > 65535 then
+      return nil, ("--net: '%s' is no port (1 to 65535) in '%s'"):format(item, text)
+    end
+    ports[#ports + 1] = port
+  end
+  return { ports = ports }
+end
+
+---@param text string
+---@return string? git
+---@return string? message
+function M.git(text)
+  if text == "read" or text == "commit" or text == "write" then
+    return text
+  end
+  return nil, ("--git: '%s' is none of read, commit, write"):format(text)
+end
+
+--- A day is far above any build, and its milliseconds far below what a clock can hold.
+local MAX_TIMEOUT_S = 86400 * 365
+
+---@param text string  seconds, with a fraction if you like
+---@return integer? timeout_ms
+---@return string? message
+function M.timeout(text)
+  -- tonumber alone would take hexadecimal, exponents and "inf" of some C libraries.
+  local seconds = (text:match("^%d+$") or text:match("^%d*%.%d+$")) and tonumber(text)
+  if not seconds or seconds <= 0 or seconds > MAX_TIMEOUT_S then
+    return nil, ("--timeout: '%s' is no number of seconds above 0"):format(text)
+  end
+  return math.max(1, math.ceil(seconds * 1000))
+end
+
+--- Splits K=V at the first "=".
+---@param flag string
+---@param text string
+---@return {key: string, value: string}? pair
+---@return string? message
+local function pair(flag, text)
+  local key, value = text:match("^([^=]+)=(.*)$")
+  if not key then
+    return nil, ("%s: '%s' is not NAME=VALUE"):format(flag, text)
+  end
+  return { key = key, value = value }
+end
+
+local function path(flag)
+  return function(text)
+    if text == "" then
+      return nil, flag .. ": the path is empty"
+    end
+    return text
+  end
+end
+
+-- ---- Options --------------------------------------------------------------------------------------------------------------
+
+---@type procage.cli.Option
+local HELP = { flags = "-h --help", help = "Show this help and do nothing else." }
+---@type procage.cli.Option
+local JSON = { flags = "--json", help = "Print one JSON object on standard output." }
+
+--- What both `run` and `explain` build a policy from.
+---@type procage.cli.Option[]
+local POLICY = {
+  {
+    flags = "--policy",
+    arg = "<policy>",
+    convert = path("--policy"),
+    help = "A shipped policy (speccoder, off) or the path of a policy script. Default: speccoder.",
+  },
+  {
+    flags = "--config",
+    arg = "<file>",
+    convert = path("--config"),
+    help = "Read the policy's configuration from this JSON file; options win over it.",
+  },
+  {
+    flags = "--root",
+    arg = "<dir>",
+    convert = path("--root"),
+    help = "The workspace: writable, and where the command starts. Default: the current directory.",
+  },
+  {
+    flags = "--net",
+    arg = "<network>",
+    convert = M.network,
+    help = "none, loopback (a private one), ports:443,8080 (TCP connections to these), or all.",
+  },
+  { flags = "--allow-write", arg = "<dir>", many = true, convert = path("--allow-write"), help = "Another writable tree." },
+  { flags = "--allow-read", arg = "<dir>", many = true, convert = path("--allow-read"), help = "Another readable tree." },
+  {
+    flags = "--git",
+    arg = "<mode>",
+    convert = M.git,
+    help = "The workspace's git directory: read, commit (commits, never hooks or config), or write.",
+  },
+  {
+    flags = "--lift",
+    arg = "<name>",
+    many = true,
+    help = "Re-open one built-in refusal (a hidden path or a hand-off name), as `explain` names it.",
+  },
+  {
+    flags = "--set",
+    arg = "<key=value>",
+    many = true,
+    convert = function(text)
+      return pair("--set", text)
+    end,
+    help = "Set a configuration key; dots reach into tables; the value is JSON or a plain string.",
+  },
+}
+
+---@type procage.cli.Option[]
+local RUN = {
+  {
+    flags = "--env",
+    arg = "<name=value>",
+    many = true,
+    convert = function(text)
+      return pair("--env", text)
+    end,
+    help = "Set a variable of the command's environment, also one that is dropped otherwise.",
+  },
+  { flags = "--timeout", arg = "<seconds>", convert = M.timeout, help = "End the whole run after this time: exit status 124." },
+  {
+    flags = "--json",
+    help = "Capture the output and print one JSON object when the command has ended.",
+  },
+  { flags = "-q --quiet", help = "No notice lines on standard error." },
+}
+
+local function join(...)
+  local all = {}
+  for _, list in ipairs({ ... }) do
+    for _, option in ipairs(list) do
+      all[#all + 1] = option
+    end
+  end
+  return all
+end
+
+---@class procage.cli.Command
+---@field name string
+---@field summary string
+---@field usage string
+---@field options procage.cli.Option[]
+---@field takes "command"|"topic"|nil  what may follow the options
+---@field epilog string
+
+---@type procage.cli.Command[]
+M.commands = {
+  {
+    name = "run",
+    summary = "Run a command confined by a policy.",
+    usage = "procage-lua run [options] [--] <command> [<argument> ...]",
+    options = join(POLICY, RUN, { HELP }),
+    takes = "command",
+    epilog = [[
+Everything from the first word that is no option, or after --, is the command.
+
+Exit status: the command's own; 128+N when signal N ended it; 124 after --timeout; 126 when it could not be confined or
+not be executed; 127 when it was not found; 2 for bad usage, configuration or policy; 125 for a failure of procage itself.
+
+Examples:
+   procage-lua run -- make test
+   procage-lua run --net none --timeout 60 -- ./configure
+   procage-lua run --git commit -- git commit -am "wip"
+   procage-lua run --allow-write ../out --lift ~/.npmrc -- npm pack
+   procage-lua run --json -- cargo test]],
+  },
+  {
+    name = "probe",
+    summary = "Show what this machine can enforce.",
+    usage = "procage-lua probe [--json]",
+    options = { JSON, HELP },
+    epilog = [[
+Every fact was tried in a throw-away child. What failed is shown with the step and the errno.
+
+Examples:
+   procage-lua probe
+   procage-lua probe --json > this-host.json]],
+  },
+  {
+    name = "explain",
+    summary = "Show what a policy comes to on this machine, clause by clause.",
+    usage = "procage-lua explain [options]",
+    options = join(POLICY, {
+      {
+        flags = "--host",
+        arg = "<file>",
+        convert = path("--host"),
+        help = "Explain for another machine: what `procage-lua probe --json` printed there.",
+      },
+      JSON,
+      HELP,
+    }),
+    epilog = [[
+Examples:
+   procage-lua explain
+   procage-lua explain --net none --git commit
+   procage-lua explain --host other-host.json --json]],
+  },
+  {
+    name = "help",
+    summary = "Show the help of a subcommand.",
+    usage = "procage-lua help [<subcommand>]",
+    options = { HELP },
+    takes = "topic",
+    epilog = [[
+Examples:
+   procage-lua help
+   procage-lua help run]],
+  },
+  {
+    name = "version",
+    summary = "Print the version.",
+    usage = "procage-lua version",
+    options = { HELP },
+    epilog = [[
+Examples:
+   procage-lua version]],
+  },
+}
+
+---@param name string
+---@return procage.cli.Command?
+function M.command(name)
+  for _, command in ipairs(M.commands) do
+    if command.name == name then
+      return command
+    end
+  end
+end
+
+-- ---- Parsing --------------------------------------------------------------------------------------------------------------
+
+--- Whether each flag of a subcommand takes an argument, and the flags in order.
+local function arity(command)
+  local takes, names = {}, {}
+  for _, option in ipairs(command.options) do
+    for flag in option.flags:gmatch("%S+") do
+      takes[flag] = option.arg ~= nil
+      names[#names + 1] = flag
+    end
+  end
+  return takes, names
+end
+
+--- Divides the words after a subcommand into its options and what follows them. argparse would take options after the first
+--- word that is none; a command's own options must stay its own.
+---@return string[]? options
+---@return string[]|string rest  or the message
+---@return boolean? dashes  whether "--" was there
+local function divide(command, words)
+  local takes, names = arity(command)
+  local options, i = {}, 1
+  while i <= #words do
+    local word = words[i]
+    if word == "--" then
+      return options, table.move(words, i + 1, #words, 1, {}), true
+    elseif word:sub(1, 1) ~= "-" or word == "-" then
+      break
+    end
+    local name = word:match("^(%-%-[^=]+)=") or word
+    if takes[name] == nil then
+      return nil, ("unknown option '%s'%s"):format(name, nearest.hint(name, names))
+    end
+    options[#options + 1] = word
+    if takes[name] and name == word then
+      i = i + 1
+      if words[i] == nil or words[i]:sub(1, 1) == "-" then
+        local hint = words[i] and (", as in %s=%s"):format(name, words[i]) or ""
+      return nil, ("option '%s' needs an argument%s"):format(name, hint)
+      end
+      options[#options + 1] = words[i]
+    end
+    i = i + 1
+  end
+  return options, table.move(words, i, #words, 1, {}), false
+end
+
+--- The argparse parser of one subcommand.
+---@param command procage.cli.Command
+local function parser_of(command)
+  local parser = require("argparse")("procage-lua " .. command.name)
+    :add_help(false)
+    :usage("Usage: " .. command.usage)
+    :description(command.summary)
+    :epilog(command.epilog)
+    :help_description_margin(27)
+    :help_max_width(110)
+  for _, option in ipairs(command.options) do
+    local made = option.arg and parser:option(option.flags) or parser:flag(option.flags)
+    made:description(option.help)
+    if option.arg then
+      made:args(1):argname(option.arg)
+      if option.convert then
+        made:convert(option.convert)
+      end
+      if option.many then
+        made:count("*")
+      end
+    end
+  end
+  return parser
+end
+
+---@return string
+function M.help(name)
+  local command = name and M.command(name)
+  if command then
+    return parser_of(command):get_help() .. "\n"
+  end
+  local lines = {
+    "Usage: procage-lua <subcommand> [options]",
+    "",
+    "Runs commands that cannot be trusted, confined by a policy, and says what this machine enforces of it.",
+    "",
+    "Subcommands:",
+  }
+  for _, row in ipairs(M.commands) do
+    lines[#lines + 1] = ("   %-10s %s"):format(row.name, row.summary)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "Each has --help. Examples:"
+  lines[#lines + 1] = "   procage-lua run -- make test"
+  lines[#lines + 1] = "   procage-lua explain"
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---@class procage.cli.Request
+---@field command "run"|"probe"|"explain"|"help"|"version"
+---@field argv? string[]  run: the command
+---@field topic? string  help: the subcommand
+---@field options table  what request_options below makes
+
+--- argparse's result in this program's words.
+local function request_options(parsed)
+  return {
+    policy = parsed.policy,
+    config_file = parsed.config,
+    host_file = parsed.host,
+    root = parsed.root,
+    network = parsed.net,
+    git = parsed.git,
+    timeout_ms = parsed.timeout,
+    allow_write = parsed.allow_write or {},
+    allow_read = parsed.allow_read or {},
+    lift = parsed.lift or {},
+    set = parsed.set or {},
+    env = parsed.env or {},
+    json = parsed.json or false,
+    quiet = parsed.quiet or false,
+  }
+end
+
+--- Parses the words after the program's name.
+---@param words string[]
+---@return procage.cli.Request? request
+---@return string? message  nil request: bad usage
+function M.parse(words)
+  local first = words[1]
+  if first == nil then
+    return nil, "a subcommand is missing"
+  elseif first == "--help" or first == "-h" then
+    return { command = "help", options = {} }
+  elseif first == "--version" then
+    return { command = "version", options = {} }
+  end
+
+  local command = M.command(first)
+  if not command then
+    local names = {}
+    for _, row in ipairs(M.commands) do
+      names[#names + 1] = row.name
+    end
+    local what = first:sub(1, 1) == "-" and "option" or "subcommand"
+    return nil, ("unknown %s '%s'%s"):format(what, first, nearest.hint(first, names))
+  end
+
+  local options, rest, dashes = divide(command, table.move(words, 2, #words, 1, {}))
+  if not options then
+    return nil, ("%s: %s"):format(command.name, rest)
+  end
+  local parsed_well, parsed = parser_of(command):pparse(options)
+  if not parsed_well then
+    return nil, ("%s: %s"):format(command.name, (parsed:gsub("\n", " ")))
+  end
+  if parsed.help then
+    return { command = "help", topic = command.name, options = {} }
+  end
+
+  local request = { command = command.name, options = request_options(parsed) }
+  if command.takes == "command" then
+    if #rest == 0 then
+      return nil, command.name .. ": a command is missing" .. (dashes and " after --" or "")
+    end
+    request.argv = rest
+  elseif command.takes == "topic" then
+    local topic = rest[1]
+    if topic ~= nil and not M.command(topic) then
+      local names = {}
+      for _, row in ipairs(M.commands) do
+        names[#names + 1] = row.name
+      end
+      return nil, ("help: unknown subcommand '%s'%s"):format(topic, nearest.hint(topic, names))
+    end
+    request.topic = topic
+  elseif #rest > 0 then
+    return nil, ("%s: unexpected argument '%s'"):format(command.name, rest[1])
+  end
+  return request
+end
+
+return M
