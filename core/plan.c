@@ -156,6 +156,8 @@ static const char *check_whole(const struct pc_plan *plan, const uint32_t *count
 		return "namespaces without an id map";
 	if (!plan->namespaces && (count[PC_OP_MAP_IDS] || count[PC_OP_LO_UP] || count[PC_OP_MOUNT_PRIVATE]))
 		return "work inside namespaces that are never made";
+	if (count[PC_OP_MOUNT_PRIVATE] && !(plan->namespaces & PC_NEW_MOUNT_NAMESPACE))
+		return "mounts outside a mount namespace";
 	if (count[PC_OP_LANDLOCK_HANDLE] != count[PC_OP_LANDLOCK_RESTRICT])
 		return "a ruleset that is not enforced, or the reverse";
 	if (!plan->has_landlock &&

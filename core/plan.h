@@ -19,6 +19,9 @@
 /* A text reference with this bit names a text of the run instead: its index is the low bits. */
 #define PC_TEXT_RUN 0x80000000u
 
+/* CLONE_NEWNS, the same on every architecture. */
+#define PC_NEW_MOUNT_NAMESPACE 0x00020000u
+
 enum pc_run_text {
 	PC_RUN_DIRECTORY,	/* the run's private directory; only the three below it are ever granted */
 	PC_RUN_TMP,

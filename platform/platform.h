@@ -207,4 +207,91 @@ int pc_close_from(unsigned int first);
 /* Both limits of RLIMIT_* `resource`, never above the hard limit in force. Source: setrlimit(2).  [child] */
 int pc_set_rlimit(uint32_t resource, uint64_t value);
 
+/* ---- Running (spawn.c, supervise.c) ------------------------------------------------------------------------------------- */
+
+struct pc_plan;
+
+/* What differs from run to run. Every text outlives the call. */
+struct pc_command {
+	const char *const *argv;	/* NULL-ended, at least one */
+	const char *const *envp;	/* NULL-ended */
+	const char *const *programs;	/* NULL-ended: paths to try in turn, as execvp(3) would */
+	const char *cwd;		/* absolute and resolved */
+	const char *directory;		/* the run's private directory, or NULL */
+	int stdin_fd;			/* -1: /dev/null */
+	int stdout_fd, stderr_fd;
+};
+
+/* A step that failed; the command never ran. */
+struct pc_failure {
+	uint32_t step;	/* enum pc_step of core/plan.h */
+	uint32_t op;	/* index in the plan, or ~0 */
+	int error;	/* negative errno */
+};
+
+/* A started run. Descriptors are close-on-exec; -1 when there is none. */
+struct pc_process {
+	int pid;	/* of the run's init */
+	int pidfd;	/* readable when init, and with it the run, is dead */
+	int status_fd, control_fd;
+};
+
+/*
+ * Starts a command under a checked plan and waits until it has been exec'd.
+ *
+ * plan_bytes, plan_size: the bytes that `plan` was checked from
+ *
+ * Returns 0, or -errno with `failure` filled in: the command never ran, and nothing of the run is left.
+ */
+int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
+	     struct pc_process *process, struct pc_failure *failure);
+
+/* One captured stream: the first and the last bytes of it, so that memory is bounded whatever the command prints. */
+struct pc_capture {
+	char *head, *tail;	/* tail is a ring */
+	size_t head_size, tail_size, tail_start;
+	uint64_t dropped_bytes;	/* between the two */
+};
+
+/* How to look after a run. */
+struct pc_supervision {
+	int64_t timeout_ms;	/* -1: none */
+	int64_t grace_ms;	/* from SIGTERM to the end of everything */
+	int in_from_fd;		/* copied into in_fd; -1: `input` is written instead */
+	const char *input;
+	size_t input_size;
+	int in_fd;		/* our end of the command's standard input; -1: none. Closed here */
+	int out_fd, err_fd;	/* our ends of its output; err_fd -1 when it is merged. Closed here */
+	int out_to_fd, err_to_fd; /* copied there as it comes; -1: captured */
+	size_t capture_bytes;	/* kept of each captured stream */
+	int cancel_fd;		/* signalfd; a signal read from it ends the run; -1: none */
+};
+
+struct pc_result {
+	bool has_status;	/* false: init died without a word, so how the command ended is unknown */
+	int wait_status;	/* as wait(2) gives it */
+	bool is_timed_out;
+	int cancel_signal;	/* 0: not cancelled */
+	uint64_t duration_us;
+	uint64_t user_us, system_us, max_rss_kib;
+	struct pc_capture out, err;
+};
+
+/*
+ * Looks after a started run until everything it started is dead. Takes the process's descriptors.
+ * Returns 0, or -errno (ENOMEM, poll(2)); the run is dead in any case. Free the captures with pc_capture_free().
+ */
+int pc_supervise(struct pc_process *process, const struct pc_supervision *how, struct pc_result *result);
+
+void pc_capture_free(struct pc_capture *capture);
+
+/* Makes `path` (a template ending in XXXXXX, rewritten) and, in it, tmp, var and shm, all mode 0700. 0 or -errno. (tree.c) */
+int pc_private_directory(char *path);
+
+/*
+ * Removes the tree at `path` without following anything, with two descriptors whatever its depth. (tree.c)
+ * Directories that the owner locked are unlocked. Returns 0, or the first -errno after doing all it could.
+ */
+int pc_remove_tree(const char *path);
+
 #endif

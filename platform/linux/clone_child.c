@@ -1,0 +1,63 @@
+/* clone(2) with a stack for the child, which no C function can make: the child may not return into its parent's frame. */
+#include "image.h"
+
+#if defined(__x86_64__)
+
+/* rdi flags, rsi stack top, rdx pidfd, rcx fn, r8 arg */
+__asm__(".text\n"
+	".globl pc_clone_call\n"
+	".hidden pc_clone_call\n"
+	".type pc_clone_call, @function\n"
+	"pc_clone_call:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	and $-16, %rsi\n"
+	"	sub $16, %rsi\n"
+	"	mov %rcx, (%rsi)\n"
+	"	mov %r8, 8(%rsi)\n"
+	"	xor %r10d, %r10d\n"
+	"	xor %r8d, %r8d\n"
+	"	mov $56, %eax\n" /* __NR_clone */
+	"	syscall\n"
+	"	test %rax, %rax\n"
+	"	jz 1f\n"
+	"	ret\n"
+	"1:	.cfi_undefined rip\n"
+	"	xor %ebp, %ebp\n"
+	"	pop %rax\n"
+	"	pop %rdi\n"
+	"	call *%rax\n"
+	"	mov %eax, %edi\n"
+	"	mov $60, %eax\n" /* __NR_exit */
+	"	syscall\n"
+	"	ud2\n"
+	"	.cfi_endproc\n"
+	".size pc_clone_call, . - pc_clone_call\n");
+
+#elif defined(__aarch64__)
+
+/* x0 flags, x1 stack top, x2 pidfd, x3 fn, x4 arg */
+__asm__(".text\n"
+	".globl pc_clone_call\n"
+	".hidden pc_clone_call\n"
+	".type pc_clone_call, %function\n"
+	"pc_clone_call:\n"
+	"	and x1, x1, #-16\n"
+	"	stp x3, x4, [x1, #-16]!\n"
+	"	mov x3, xzr\n"
+	"	mov x4, xzr\n"
+	"	mov x8, #220\n" /* __NR_clone */
+	"	svc #0\n"
+	"	cbz x0, 1f\n"
+	"	ret\n"
+	"1:	mov x29, xzr\n"
+	"	ldp x1, x0, [sp], #16\n"
+	"	blr x1\n"
+	"	mov x8, #93\n" /* __NR_exit */
+	"	svc #0\n"
+	"	brk #1\n"
+	".size pc_clone_call, . - pc_clone_call\n");
+
+#else
+#error "procage knows clone(2) of x86_64 and aarch64 only"
+#endif

@@ -1,0 +1,159 @@
+/* Lays out one run as one block: Plan, arrays, texts. See image.h. */
+#include "image_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A block that grows from front to back; the size is known before, so nothing moves. */
+struct layout {
+	char *block;
+	size_t used;
+};
+
+static size_t count_of(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list[n])
+		n++;
+	return n;
+}
+
+static size_t texts_size(const char *const *list)
+{
+	size_t size = 0;
+
+	for (; *list; list++)
+		size += strlen(*list) + 1;
+	return size;
+}
+
+static size_t align8(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+static uint32_t put_text(struct layout *to, const char *text)
+{
+	size_t at = to->used, size = strlen(text) + 1;
+
+	memcpy(to->block + at, text, size);
+	to->used += size;
+	return (uint32_t)at;
+}
+
+static uint32_t put_joined(struct layout *to, const char *a, const char *b)
+{
+	size_t at = to->used;
+
+	memcpy(to->block + at, a, strlen(a));
+	to->used += strlen(a);
+	put_text(to, b);
+	return (uint32_t)at;
+}
+
+/* An array of `count` offsets, an end mark, and `spare` slots before it. */
+static uint32_t reserve_array(struct layout *to, size_t count, size_t spare)
+{
+	size_t at;
+
+	to->used = align8(to->used) + spare * sizeof(uint64_t);
+	at = to->used;
+	to->used += (count + 1) * sizeof(uint64_t);
+	return (uint32_t)at;
+}
+
+static void fill_array(struct layout *to, uint32_t at, const char *const *list)
+{
+	uint64_t *offsets = (uint64_t *)(void *)(to->block + at);
+
+	for (; *list; list++)
+		*offsets++ = put_text(to, *list);
+}
+
+static size_t image_size(size_t plan_size, const struct pc_command *command)
+{
+	size_t lists = count_of(command->argv) + count_of(command->envp) + count_of(command->programs) + 8;
+	size_t texts = texts_size(command->argv) + texts_size(command->envp) + texts_size(command->programs) +
+		       strlen(command->cwd) + 1;
+
+	if (command->directory)
+		texts += PC_RUN_TEXTS * (strlen(command->directory) + sizeof("/tmp"));
+	return sizeof(struct pc_image) + align8(plan_size) + lists * sizeof(uint64_t) + texts + 64;
+}
+
+static void put_run_texts(struct layout *to, struct pc_image *image, const struct pc_command *command)
+{
+	image->run_text[PC_RUN_CWD] = put_text(to, command->cwd);
+	if (!command->directory)
+		return;
+	image->run_text[PC_RUN_DIRECTORY] = put_text(to, command->directory);
+	image->run_text[PC_RUN_TMP] = put_joined(to, command->directory, "/tmp");
+	image->run_text[PC_RUN_VAR_TMP] = put_joined(to, command->directory, "/var");
+	image->run_text[PC_RUN_SHM] = put_joined(to, command->directory, "/shm");
+}
+
+/* Every run text that the plan mentions must be there: an absent one would be read as the start of the block. */
+static bool has_run_texts(const struct pc_plan *plan, const struct pc_image *image)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->op_count; i++) {
+		const struct pc_op *op = &plan->ops[i];
+
+		if (op->code == PC_OP_SECCOMP || op->code == PC_OP_RLIMIT || op->code == PC_OP_LANDLOCK_HANDLE)
+			continue;
+		if (op->a & PC_TEXT_RUN && !image->run_text[op->a & ~PC_TEXT_RUN])
+			return false;
+		if (op->b & PC_TEXT_RUN && !image->run_text[op->b & ~PC_TEXT_RUN])
+			return false;
+	}
+	return true;
+}
+
+int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
+		   const struct pc_command *command, struct pc_image **built)
+{
+	size_t size = image_size(plan_size, command);
+	struct layout to = { .used = sizeof(struct pc_image) };
+	struct pc_image *image;
+
+	/* The kernel takes no more than a quarter of the stack for words anyway; this bounds the offsets. */
+	if (size > (64u << 20))
+		return -E2BIG;
+	image = calloc(1, size);
+	if (!image)
+		return -ENOMEM;
+	to.block = (char *)image;
+	*image = (struct pc_image){
+		.magic = PC_IMAGE_MAGIC,
+		.size = (uint32_t)size,
+		.flags = flags,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.plan_size = (uint32_t)plan_size,
+	};
+	to.used = align8(to.used);
+	image->plan_offset = (uint32_t)to.used;
+	memcpy(to.block + to.used, plan_bytes, plan_size);
+	to.used += align8(plan_size);
+
+	image->argc = (uint32_t)count_of(command->argv);
+	image->envc = (uint32_t)count_of(command->envp);
+	image->programs = (uint32_t)count_of(command->programs);
+	image->argv_offset = reserve_array(&to, image->argc, 1);
+	image->envp_offset = reserve_array(&to, image->envc, 0);
+	image->programs_offset = reserve_array(&to, image->programs, 0);
+	fill_array(&to, image->argv_offset, command->argv);
+	fill_array(&to, image->envp_offset, command->envp);
+	fill_array(&to, image->programs_offset, command->programs);
+	put_run_texts(&to, image, command);
+	if (!has_run_texts(plan, image)) {
+		free(image);
+		return -EINVAL;
+	}
+	*built = image;
+	return 0;
+}

@@ -1,0 +1,80 @@
+/*
+ * One run as one block of memory: the Plan, the command's words, and what differs from run to run. No pointers.
+ *
+ * The host lays it out before the clone, the child that becomes init walks it in the host's memory, and the init program gets
+ * it as a memfd. Offsets count from the start of the block.
+ */
+#ifndef PROCAGE_LINUX_IMAGE_H
+#define PROCAGE_LINUX_IMAGE_H
+
+#include "../../core/plan.h"
+
+#define PC_IMAGE_MAGIC 0x474d4950u /* "PIMG" */
+
+/* Descriptors of the init program. 0 to 2 are the command's. */
+enum {
+	PC_INIT_STATUS = 3,	/* pipe, written: struct pc_status records */
+	PC_INIT_CONTROL = 4,	/* pipe, read: one byte an order; end of file: the host is gone */
+	PC_INIT_RULESET = 5,	/* the run's ruleset, if any */
+	PC_INIT_IMAGE = 6,	/* this block */
+	PC_INIT_SELF = 7,	/* the init program, while it is being exec'd */
+	PC_INIT_FREE = 8,
+};
+
+#define PC_ORDER_TERM 'T'	/* ask the command to end */
+#define PC_ORDER_KILL 'K'	/* end everything */
+
+enum pc_image_flag {
+	PC_IMAGE_REAPER = 1u << 0,	/* no PID namespace: be a subreaper and sweep */
+	PC_IMAGE_STDIN_NULL = 1u << 1,	/* open /dev/null as the command's standard input */
+};
+
+struct pc_image {
+	uint32_t magic, size;
+	uint32_t flags;
+	uint32_t uid, gid;
+	uint32_t plan_offset, plan_size;	/* a checked plan, 8-byte aligned */
+	/* Arrays of uint64_t offsets, 8-byte aligned; the process that uses one turns it into pointers where it stands. */
+	uint32_t argv_offset, argc;		/* one spare slot stands before argv[0], for a shell */
+	uint32_t envp_offset, envc;
+	uint32_t programs_offset, programs;	/* the paths to try, as execvp(3) would */
+	uint32_t run_text[PC_RUN_TEXTS];	/* 0: not in this run */
+};
+
+enum pc_status_kind {
+	PC_STATUS_FAILED = 1,	/* a step failed and the command never ran */
+	PC_STATUS_STARTED,	/* exec has happened */
+	PC_STATUS_EXITED,	/* the command has ended */
+};
+
+/* One record on the status pipe; shorter than PIPE_BUF, so written whole. */
+struct pc_status {
+	uint32_t kind;
+	uint32_t step;		/* enum pc_step */
+	uint32_t op;		/* index of the operation, or ~0 */
+	int32_t error;		/* negative errno */
+	int32_t wait_status;	/* as wait(2) gives it */
+	uint32_t unused;
+	uint64_t user_us, system_us, max_rss_kib;	/* the command and what it waited for */
+};
+
+#define PC_NO_OP (~0u)
+
+/* Walks operations in a child. Fills in `failed` and returns the negative errno of the first step that fails, else 0. [child] */
+int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);
+
+/*
+ * Becomes the command; returns only on failure, described in `failed`. The image's arrays hold pointers by now. [child]
+ * Descriptors 0 to 2 are the command's already, everything above is closed here.
+ */
+void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);
+
+/* clone(2) onto a stack of its own: `fn(arg)` runs in the child, its result is the exit status. The child's pid or -errno. */
+long pc_clone_call(unsigned long flags, void *stack_top, int *pidfd, int (*fn)(void *), void *arg);
+
+static inline const void *pc_image_at(const struct pc_image *image, uint64_t offset)
+{
+	return (const char *)image + offset;
+}
+
+#endif

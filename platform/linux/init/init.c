@@ -1,0 +1,309 @@
+/*
+ * The init and reaper of a run: a static program without libc, exec'd by descriptor, outside the run's Landlock domain.
+ *
+ * It starts the command, reaps whatever is orphaned to it, says on the status pipe how the command ended, and goes when the
+ * command has ended or when the host has: its end of the control pipe then closes. As PID 1 of a PID namespace its death ends
+ * every process of the run, by the kernel. Without one it is the run's subreaper and sweeps its descendants until none is left.
+ */
+#include "../../platform.h"
+#include "../image.h"
+#include "../sys.h"
+
+#include <asm/fcntl.h>
+#include <asm/signal.h>
+#include <linux/mman.h>
+#include <linux/poll.h>
+#include <linux/prctl.h>
+#include <linux/resource.h>
+#include <linux/sched.h>
+#include <linux/time.h>
+#include <linux/wait.h>
+
+#define AT_CWD (-100)
+#define E_AGAIN 11
+#define E_CHILD 10
+#define E_INTR 4
+#define SIG_KILL 9
+#define SIG_TERM 15
+#define SIG_CHLD 17
+
+struct init {
+	struct pc_image *image;
+	struct pc_status failed;	/* written by the command's child, whose memory this is until it execs */
+	int ruleset_fd;
+	int command;			/* pid, 0 once reaped */
+	bool ended;
+};
+
+static unsigned char command_stack[16384] __attribute__((aligned(16)));
+
+/* The compiler may call these whatever -fno-builtin says. */
+void *memset(void *at, int byte, size_t size)
+{
+	unsigned char *p = at;
+
+	while (size--)
+		*p++ = (unsigned char)byte;
+	return at;
+}
+
+void *memcpy(void *to, const void *from, size_t size)
+{
+	unsigned char *p = to;
+	const unsigned char *q = from;
+
+	while (size--)
+		*p++ = *q++;
+	return to;
+}
+
+static void report(const struct pc_status *status)
+{
+	long rc;
+
+	do {
+		rc = pc_sys_write(PC_INIT_STATUS, status, sizeof(*status));
+	} while (rc == -E_INTR);
+}
+
+static __attribute__((noreturn)) void fail(uint32_t step, int error)
+{
+	struct pc_status status = { .kind = PC_STATUS_FAILED, .step = step, .op = PC_NO_OP, .error = error };
+
+	report(&status);
+	pc_sys_exit(1);
+}
+
+/* Offsets become pointers, where they stand: the block is this process's private copy. */
+static void point(struct pc_image *image, uint32_t offset, uint32_t count)
+{
+	uint64_t *at = (uint64_t *)((char *)image + offset);
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		at[i] = (uint64_t)(uintptr_t)((char *)image + at[i]);
+	at[count] = 0;
+}
+
+static struct pc_image *map_image(void)
+{
+	struct pc_statx st;
+	struct pc_image *image;
+	long rc;
+
+	rc = pc_sys_statx(PC_INIT_IMAGE, "", PC_AT_EMPTY_PATH, PC_STATX_BASIC, &st);
+	if (rc < 0)
+		fail(PC_STEP_INIT, (int)rc);
+	rc = pc_sys6(__NR_mmap, 0, (long)st.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, PC_INIT_IMAGE, 0);
+	if (pc_sys_failed(rc))
+		fail(PC_STEP_INIT, (int)rc);
+	pc_sys_close(PC_INIT_IMAGE);
+	image = (struct pc_image *)rc;
+	if (st.size < sizeof(*image) || image->magic != PC_IMAGE_MAGIC || image->size != st.size)
+		fail(PC_STEP_INIT, -22 /* EINVAL */);
+	point(image, image->argv_offset, image->argc);
+	point(image, image->envp_offset, image->envc);
+	point(image, image->programs_offset, image->programs);
+	return image;
+}
+
+static int command_main(void *arg)
+{
+	struct init *init = arg;
+
+	pc_become_command(init->image, init->ruleset_fd, &init->failed);
+	return 127;
+}
+
+static void start_command(struct init *init)
+{
+	struct pc_status started = { .kind = PC_STATUS_STARTED };
+	long pid;
+
+	pid = pc_clone_call(CLONE_VM | CLONE_VFORK | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init);
+	if (pid < 0)
+		fail(PC_STEP_CLONE, (int)pid);
+	if (init->failed.kind) {
+		report(&init->failed);
+		pc_sys_exit(1);
+	}
+	init->command = (int)pid;
+	report(&started);
+	/* The command's own streams: the host must see them end when the command's side ends, not ours. */
+	pc_sys_close(0);
+	pc_sys_close(1);
+	pc_sys_close(2);
+	pc_sys_close(PC_INIT_RULESET);
+}
+
+static uint64_t microseconds(const struct __kernel_old_timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000u + (uint64_t)t->tv_usec;
+}
+
+static void command_ended(struct init *init, int wait_status, const struct rusage *usage)
+{
+	struct pc_status status = {
+		.kind = PC_STATUS_EXITED,
+		.wait_status = wait_status,
+		.user_us = microseconds(&usage->ru_utime),
+		.system_us = microseconds(&usage->ru_stime),
+		.max_rss_kib = (uint64_t)usage->ru_maxrss,
+	};
+
+	init->command = 0;
+	init->ended = true;
+	report(&status);
+}
+
+/* Reaps what is dead. The result is 0, or -ECHILD when there is no child at all. */
+static int reap(struct init *init)
+{
+	struct rusage usage;
+	int wait_status;
+	long pid;
+
+	for (;;) {
+		pid = pc_sys4(__NR_wait4, -1, pc_ptr(&wait_status), WNOHANG | __WALL, pc_ptr(&usage));
+		if (pid <= 0)
+			return pid == -E_CHILD ? -E_CHILD : 0;
+		if (pid == init->command)
+			command_ended(init, wait_status, &usage);
+	}
+}
+
+static bool host_says_end(struct init *init)
+{
+	char order;
+	long rc;
+
+	rc = pc_sys_read(PC_INIT_CONTROL, &order, 1);
+	if (rc == -E_AGAIN || rc == -E_INTR)
+		return false;
+	if (rc == 1 && order == PC_ORDER_TERM) {
+		/* The command leads its own session and group: -pid reaches what it started there. */
+		if (init->command) {
+			pc_sys2(__NR_kill, -init->command, SIG_TERM);
+			pc_sys2(__NR_kill, init->command, SIG_TERM);
+		}
+		return false;
+	}
+	return true; /* an order to kill, end of file, or an error */
+}
+
+static void serve(struct init *init)
+{
+	uint64_t mask = UINT64_C(1) << (SIG_CHLD - 1);
+	struct pollfd polled[2] = { { .fd = PC_INIT_CONTROL, .events = POLLIN } };
+	char drained[128];
+	long fd;
+
+	/* Every signal is blocked since before the clone; SIGCHLD arrives here. */
+	fd = pc_sys4(__NR_signalfd4, -1, pc_ptr(&mask), sizeof(mask), O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		fail(PC_STEP_INIT, (int)fd);
+	polled[1] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
+
+	start_command(init);
+	for (;;) {
+		reap(init);
+		if (init->ended)
+			return;
+		pc_sys5(__NR_ppoll, pc_ptr(polled), 2, 0, 0, sizeof(mask));
+		if (polled[1].revents)
+			pc_sys_read((int)fd, drained, sizeof(drained));
+		if (polled[0].revents && host_says_end(init))
+			return;
+	}
+}
+
+/* ---- sweeping without a PID namespace ---------------------------------------------------------------------------------- */
+
+/* Kills every pid in a list such as "12 34 56 ", as /proc/self/task/ID/children gives it. */
+static void kill_listed(const char *text, long size)
+{
+	long i, pid = 0;
+
+	for (i = 0; i < size; i++) {
+		if (text[i] >= '0' && text[i] <= '9') {
+			pid = pid * 10 + (text[i] - '0');
+			continue;
+		}
+		if (pid > 1)
+			pc_sys2(__NR_kill, pid, SIG_KILL);
+		pid = 0;
+	}
+}
+
+/*
+ * One buffer a pass: a number cut at its end is dropped, and read whole in a later pass when those before it are gone.
+ * Source: proc(5), /proc/pid/task/tid/children (CONFIG_PROC_CHILDREN, Linux 3.5; in every distribution's kernel).
+ */
+static int kill_children(void)
+{
+	char text[4096];
+	long size;
+	int fd;
+
+	fd = pc_sys_openat(AT_CWD, "/proc/thread-self/children", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	size = pc_sys_read(fd, text, sizeof(text));
+	pc_sys_close(fd);
+	if (size < 0)
+		return (int)size;
+	kill_listed(text, size);
+	return 0;
+}
+
+/*
+ * Kills children until none is left; the children of a killed one become ours and are next. Processes that fork faster than
+ * this kills are outrun in the end, since each pass reaps all that it killed.
+ */
+static void sweep(struct init *init)
+{
+	struct __kernel_timespec pause = { .tv_nsec = 200000 };
+
+	while (reap(init) != -E_CHILD) {
+		if (kill_children() < 0)
+			return; /* the report names process_tree wherever this path is taken */
+		pc_sys2(__NR_nanosleep, pc_ptr(&pause), 0);
+	}
+}
+
+__attribute__((noreturn, used)) void pc_init_main(void);
+
+void pc_init_main(void)
+{
+	struct init init = { .ruleset_fd = PC_INIT_RULESET };
+
+	/* Nobody may trace it or look into its memory, not even a process of the same user. */
+	pc_sys_prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	init.image = map_image();
+	if (init.image->flags & PC_IMAGE_REAPER) {
+		int rc = pc_sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+
+		if (rc < 0)
+			fail(PC_STEP_INIT, rc);
+	}
+	serve(&init);
+	if (init.image->flags & PC_IMAGE_REAPER)
+		sweep(&init);
+	pc_sys_exit(0);
+}
+
+/* The kernel enters here with a stack that is aligned but has no return address. */
+#if defined(__x86_64__)
+__asm__(".globl _start\n"
+	"_start:\n"
+	"	xor %ebp, %ebp\n"
+	"	and $-16, %rsp\n"
+	"	call pc_init_main\n"
+	"	ud2\n");
+#elif defined(__aarch64__)
+__asm__(".globl _start\n"
+	"_start:\n"
+	"	mov x29, xzr\n"
+	"	bl pc_init_main\n"
+	"	brk #1\n");
+#endif

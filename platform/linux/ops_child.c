@@ -1,0 +1,319 @@
+/*
+ * Walks a checked Plan in the child: what each operation does, step by step, until the first that fails.
+ *
+ * Runs between clone and exec, in the host's memory or in init's: raw calls, no allocation, no lock. The Plan was checked, so
+ * nothing here doubts a reference; whatever the kernel refuses ends the run.
+ */
+#include "../platform.h"
+#include "image.h"
+#include "sys.h"
+
+#include <asm/fcntl.h>
+
+#define AT_CWD (-100)
+#define AT_REMOVEDIR_BIT 0x200
+#define E_EXIST 17
+#define E_ISDIR 21
+#define E_NAMETOOLONG 36
+#define E_STALE 116
+
+struct walk {
+	const struct pc_image *image;
+	const char *text;
+	int ruleset_fd;
+	int tree[PC_MAX_TREES];
+};
+
+static const char *text_of(const struct walk *walk, uint32_t reference)
+{
+	if (reference & PC_TEXT_RUN)
+		return pc_image_at(walk->image, walk->image->run_text[reference & ~PC_TEXT_RUN]);
+	return walk->text + reference;
+}
+
+static int make_dir(const char *path, uint64_t mode)
+{
+	int rc = (int)pc_sys3(__NR_mkdirat, AT_CWD, pc_ptr(path), (long)mode);
+
+	return rc == -E_EXIST ? 0 : rc;
+}
+
+static int make_file(const char *path, uint64_t mode)
+{
+	int fd;
+
+	fd = pc_sys_openat(AT_CWD, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (unsigned int)mode);
+	if (fd == -E_EXIST)
+		return 0;
+	return fd < 0 ? fd : pc_sys_close(fd);
+}
+
+static int make_link(const char *path, const char *target)
+{
+	return (int)pc_sys3(__NR_symlinkat, pc_ptr(target), AT_CWD, pc_ptr(path));
+}
+
+static int remove_path(const char *path)
+{
+	int rc = (int)pc_sys3(__NR_unlinkat, AT_CWD, pc_ptr(path), 0);
+
+	if (rc == -E_ISDIR)
+		rc = (int)pc_sys3(__NR_unlinkat, AT_CWD, pc_ptr(path), AT_REMOVEDIR_BIT);
+	return rc;
+}
+
+static int clone_tree(struct walk *walk, uint32_t slot, const char *path)
+{
+	int fd = pc_tree_clone(path);
+
+	if (fd < 0)
+		return fd;
+	walk->tree[slot] = fd;
+	return 0;
+}
+
+static int attach_tree(const struct walk *walk, uint32_t slot, const char *path)
+{
+	int rc = pc_tree_attach(walk->tree[slot], path);
+
+	pc_sys_close(walk->tree[slot]);
+	return rc;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/*
+ * The directory that was asked for, or an error: a mount that hid it would otherwise leave the command somewhere else.
+ * getcwd(2) gives "(unreachable)" for a directory outside the root; that differs too.
+ */
+static int change_directory(const char *path)
+{
+	char now[4096];
+	long rc;
+
+	rc = pc_sys1(__NR_chdir, pc_ptr(path));
+	if (rc < 0)
+		return (int)rc;
+	rc = pc_sys2(__NR_getcwd, pc_ptr(now), sizeof(now));
+	if (rc < 0)
+		return (int)rc;
+	return same_text(now, path) ? 0 : -E_STALE;
+}
+
+static int mount_op(struct walk *walk, const struct pc_op *op)
+{
+	const char *path = text_of(walk, op->a);
+
+	switch (op->code) {
+	case PC_OP_MOUNT_PRIVATE:
+		return pc_mount_private();
+	case PC_OP_TREE_CLONE:
+		return clone_tree(walk, op->slot, path);
+	case PC_OP_TREE_SET:
+		return pc_tree_set(walk->tree[op->slot], op->value);
+	case PC_OP_TREE_ATTACH:
+		return attach_tree(walk, op->slot, path);
+	case PC_OP_MOUNT_SET:
+		return pc_mount_set(path, op->value, op->flags & PC_OP_RECURSIVE);
+	case PC_OP_REMOUNT_READ_ONLY:
+		return pc_mount_remount_read_only(path);
+	case PC_OP_TMPFS:
+		return pc_mount_tmpfs(path, text_of(walk, op->b));
+	case PC_OP_PROC:
+		return pc_mount_proc(path);
+	case PC_OP_DEVPTS:
+		return pc_mount_devpts(path);
+	case PC_OP_MAKE_DIR:
+		return make_dir(path, op->value);
+	case PC_OP_MAKE_FILE:
+		return make_file(path, op->value);
+	case PC_OP_MAKE_LINK:
+		return make_link(path, text_of(walk, op->b));
+	case PC_OP_REMOVE:
+		return remove_path(path);
+	default: /* PC_OP_LANDLOCK_LATE */
+		return pc_landlock_add_path(walk->ruleset_fd, path, op->value, true);
+	}
+}
+
+static int enter_op(struct walk *walk, const struct pc_op *op)
+{
+	switch (op->code) {
+	case PC_OP_NAMESPACES: /* done by clone(2) itself */
+		return 0;
+	case PC_OP_MAP_IDS:
+		return pc_ns_map_ids(walk->image->uid, walk->image->gid);
+	case PC_OP_LO_UP:
+		return pc_net_lo_up();
+	case PC_OP_DROP_CAPABILITIES:
+		return pc_drop_capabilities();
+	case PC_OP_NO_NEW_PRIVS:
+		return pc_no_new_privs();
+	default:
+		return mount_op(walk, op);
+	}
+}
+
+static int command_op(struct walk *walk, const struct pc_op *op)
+{
+	switch (op->code) {
+	case PC_OP_NEW_SESSION:
+		return pc_new_session();
+	case PC_OP_RLIMIT:
+		return pc_set_rlimit(op->a, op->value);
+	case PC_OP_CHDIR:
+		return change_directory(text_of(walk, op->a));
+	case PC_OP_LANDLOCK_RESTRICT:
+		return pc_landlock_restrict(walk->ruleset_fd, (uint32_t)op->value);
+	default:
+		return -22; /* EINVAL: pc_become_command() takes the rest */
+	}
+}
+
+static uint32_t step_of(const struct pc_op *op)
+{
+	/* Kept apart from plan.c's table, which init does not need; the order of the codes is the order of the steps. */
+	if (op->code < PC_OP_NAMESPACES)
+		return PC_STEP_PREPARE;
+	if (op->code < PC_OP_MOUNT_PRIVATE)
+		return PC_STEP_NAMESPACES;
+	if (op->code < PC_OP_DROP_CAPABILITIES)
+		return PC_STEP_MOUNTS;
+	switch (op->code) {
+	case PC_OP_DROP_CAPABILITIES:
+		return PC_STEP_CAPABILITIES;
+	case PC_OP_NO_NEW_PRIVS:
+		return PC_STEP_NO_NEW_PRIVS;
+	case PC_OP_NEW_SESSION:
+		return PC_STEP_SESSION;
+	case PC_OP_RLIMIT:
+		return PC_STEP_LIMITS;
+	case PC_OP_CHDIR:
+		return PC_STEP_DIRECTORY;
+	case PC_OP_LANDLOCK_RESTRICT:
+		return PC_STEP_LANDLOCK;
+	default:
+		return PC_STEP_SECCOMP;
+	}
+}
+
+static int fail(struct pc_status *failed, uint32_t step, uint32_t op, int error)
+{
+	failed->kind = PC_STATUS_FAILED;
+	failed->step = step;
+	failed->op = op;
+	failed->error = error;
+	return error;
+}
+
+static const struct pc_op *plan_ops(const struct pc_image *image, struct walk *walk, uint32_t *count)
+{
+	const struct pc_plan_header *header = pc_image_at(image, image->plan_offset);
+	const struct pc_op *ops = (const void *)(header + 1);
+
+	*count = header->op_count;
+	walk->image = image;
+	walk->text = (const char *)(ops + header->op_count);
+	return ops;
+}
+
+int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
+{
+	struct walk walk = { .ruleset_fd = ruleset_fd };
+	const struct pc_op *ops;
+	uint32_t count, i;
+	int rc;
+
+	ops = plan_ops(image, &walk, &count);
+	for (i = 0; i < count; i++) {
+		if (ops[i].code < PC_OP_NAMESPACES || ops[i].code >= PC_OP_NEW_SESSION)
+			continue;
+		rc = enter_op(&walk, &ops[i]);
+		if (rc < 0)
+			return fail(failed, step_of(&ops[i]), i, rc);
+	}
+	return 0;
+}
+
+static int open_null_stdin(void)
+{
+	int fd;
+
+	/* Here, not in the host: a descriptor of the host's mount could still change the device's mode for everyone. */
+	fd = pc_sys_openat(AT_CWD, "/dev/null", O_RDONLY, 0);
+	if (fd <= 0)
+		return fd;
+	return (int)pc_sys3(__NR_dup3, fd, 0, 0);
+}
+
+/* execvp(3)'s rule: go on past what is not there or may not be run, and remember that something may not. */
+static int exec_first(const struct pc_image *image)
+{
+	const uint64_t *programs = pc_image_at(image, image->programs_offset);
+	uint64_t *argv = (uint64_t *)(uintptr_t)pc_image_at(image, image->argv_offset);
+	const uint64_t *envp = pc_image_at(image, image->envp_offset);
+	enum { E_NOENT = 2, E_NOEXEC = 8, E_ACCES = 13, E_NOTDIR = 20, E_LOOP = 40 };
+	int refused = -E_NOENT;
+	uint32_t i;
+	int rc;
+
+	for (i = 0; i < image->programs; i++) {
+		rc = (int)pc_sys3(__NR_execve, (long)programs[i], pc_ptr(argv), pc_ptr(envp));
+		if (rc == -E_NOEXEC) {
+			/* A script without "#!": the shell reads it, as it would for execvp(3). The spare slot becomes argv[0]. */
+			argv[-1] = (uint64_t)(uintptr_t) "sh";
+			argv[0] = programs[i];
+			return (int)pc_sys3(__NR_execve, pc_ptr("/bin/sh"), pc_ptr(argv - 1), pc_ptr(envp));
+		}
+		if (rc == -E_ACCES)
+			refused = rc;
+		else if (rc != -E_NOENT && rc != -E_NOTDIR && rc != -E_LOOP && rc != -E_NAMETOOLONG)
+			return rc;
+	}
+	return refused;
+}
+
+void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
+{
+	struct walk walk = { .ruleset_fd = ruleset_fd };
+	const struct pc_op *ops;
+	uint32_t count, i;
+	int rc;
+
+	ops = plan_ops(image, &walk, &count);
+	for (i = 0; i < count; i++) {
+		if (ops[i].code < PC_OP_NEW_SESSION || ops[i].code == PC_OP_SECCOMP)
+			continue;
+		rc = command_op(&walk, &ops[i]);
+		if (rc < 0) {
+			fail(failed, step_of(&ops[i]), i, rc);
+			return;
+		}
+	}
+	rc = pc_reset_signals();
+	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
+		rc = open_null_stdin();
+	if (rc == 0)
+		rc = pc_close_from(3);
+	if (rc < 0) {
+		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OP, rc);
+		return;
+	}
+	for (i = 0; i < count; i++) {
+		if (ops[i].code != PC_OP_SECCOMP)
+			continue;
+		rc = pc_filter_install(walk.text + ops[i].a, (size_t)ops[i].value);
+		if (rc < 0) {
+			fail(failed, PC_STEP_SECCOMP, i, rc);
+			return;
+		}
+	}
+	fail(failed, PC_STEP_EXEC, PC_NO_OP, exec_first(image));
+}

@@ -1,0 +1,415 @@
+/*
+ * Starts a run: ruleset and block made in the host, one clone into new namespaces, init exec'd by descriptor.
+ *
+ * The child shares the host's memory until it execs (CLONE_VM|CLONE_VFORK): it costs the same from a host of any size, and it
+ * may only do what ops_child.c does. The host's thread sleeps meanwhile, with every signal blocked, so that no handler of the
+ * host can run in the child.
+ */
+#include "cleanup.h"
+#include "image_build.h"
+#include "sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define CHILD_STACK_SIZE (64u << 10)
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U /* Linux 6.3 */
+#endif
+
+extern const unsigned char pc_init_image[] __attribute__((visibility("hidden")));
+extern const unsigned char pc_init_image_end[] __attribute__((visibility("hidden")));
+
+/* ---- the init program as a descriptor ---------------------------------------------------------------------------------- */
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int make_memfd(const char *name, unsigned int flags)
+{
+	int fd = memfd_create(name, flags | MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Made for each run and sealed before use: a descriptor kept for later could be closed by the host and its number reused, and
+ * then a stranger's file would be exec'd as init.
+ */
+static int open_init(void)
+{
+	cleanup_fd int fd = -1;
+	int rc;
+
+	fd = make_memfd("procage-init", MFD_EXEC);
+	if (fd == -EINVAL) /* before Linux 6.3, where every memfd may be executed */
+		fd = make_memfd("procage-init", 0);
+	if (fd < 0)
+		return fd;
+	rc = write_all(fd, pc_init_image, (size_t)(pc_init_image_end - pc_init_image));
+	if (rc < 0)
+		return rc;
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return -errno;
+	return pc_take_fd(&fd);
+}
+
+static int open_image(const struct pc_image *image)
+{
+	cleanup_fd int fd = -1;
+	int rc;
+
+	fd = make_memfd("procage-run", 0);
+	if (fd < 0)
+		return fd;
+	rc = write_all(fd, image, image->size);
+	if (rc < 0)
+		return rc;
+	return pc_take_fd(&fd);
+}
+
+/* ---- the run's ruleset -------------------------------------------------------------------------------------------------- */
+
+struct inode {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct hidden_inodes {
+	struct inode *list;
+	size_t count;
+};
+
+static bool is_hidden(const struct hidden_inodes *hidden, const struct stat *st)
+{
+	size_t i;
+
+	for (i = 0; i < hidden->count; i++)
+		if (hidden->list[i].dev == st->st_dev && hidden->list[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* A rule holds an inode: a second name of a hidden file, or a bind of a hidden directory, must not open it again. */
+static int add_rule(int ruleset, const struct pc_op *op, const char *path, const struct hidden_inodes *hidden)
+{
+	cleanup_fd int fd = -1;
+	struct stat st;
+
+	fd = pc_open_resolved(path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	if (is_hidden(hidden, &st))
+		return 0;
+	return pc_landlock_add_fd(ruleset, fd, op->value);
+}
+
+/* What the host may not open, the command may not either; what is gone needs no grant. */
+static bool is_absence(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES || error == -ENOMSG;
+}
+
+static int hide_inode(struct hidden_inodes *hidden, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		hidden->list[hidden->count++] = (struct inode){ st.st_dev, st.st_ino };
+	return 0; /* not there, or not ours to see: then no rule can name it either */
+}
+
+static int ruleset_op(int ruleset, const struct pc_plan *plan, const struct pc_op *op, struct hidden_inodes *hidden)
+{
+	const char *path = plan->text + op->a;
+	int rc;
+
+	switch (op->code) {
+	case PC_OP_LANDLOCK_HIDE:
+		return hide_inode(hidden, path);
+	case PC_OP_LANDLOCK_PATH:
+		rc = add_rule(ruleset, op, path, hidden);
+		return rc < 0 && op->flags & PC_OP_OPTIONAL && is_absence(rc) ? 0 : rc;
+	case PC_OP_LANDLOCK_PORT:
+		return pc_landlock_add_port(ruleset, (uint16_t)op->a, op->value);
+	default:
+		return 0;
+	}
+}
+
+static int create_ruleset(const struct pc_op *op)
+{
+	struct pc_landlock_handled want = { .fs = op->value, .net = op->a, .scoped = op->b }, clipped;
+	int fd;
+
+	fd = pc_landlock_create(&want, &clipped);
+	if (fd < 0)
+		return fd;
+	/* The report was written for a host that has all of these. */
+	if (clipped.fs | clipped.net | clipped.scoped) {
+		close(fd);
+		return -EOPNOTSUPP;
+	}
+	return fd;
+}
+
+static int build_ruleset(const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
+{
+	struct hidden_inodes hidden = { 0 };
+	cleanup_free struct inode *list = NULL;
+	cleanup_fd int fd = -1;
+	uint32_t i;
+	int rc = 0;
+
+	list = calloc(plan->op_count + 1u, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	hidden.list = list;
+	for (i = 0; i < plan->op_count && plan->ops[i].code < PC_OP_NAMESPACES; i++) {
+		if (plan->ops[i].code == PC_OP_LANDLOCK_HANDLE)
+			rc = fd = create_ruleset(&plan->ops[i]);
+		else
+			rc = ruleset_op(fd, plan, &plan->ops[i], &hidden);
+		if (rc < 0) {
+			failure->op = i;
+			return rc;
+		}
+	}
+	*ruleset = pc_take_fd(&fd);
+	return 0;
+}
+
+/* ---- the child ----------------------------------------------------------------------------------------------------------- */
+
+struct start {
+	const struct pc_image *image;
+	struct pc_status failed;
+	int fds[PC_INIT_FREE];	/* to become 0 to 7; -1: none */
+};
+
+/*
+ * Brings each descriptor to its number. They are first lifted above all targets, so that none is overwritten before its turn.
+ * The child's table is its own copy: the host's is not touched.
+ */
+static int place_descriptors(struct start *start)
+{
+	int i, rc;
+
+	for (i = 0; i < PC_INIT_FREE; i++) {
+		if (start->fds[i] < 0)
+			continue;
+		rc = pc_sys_fcntl(start->fds[i], F_DUPFD, PC_INIT_FREE);
+		if (rc < 0)
+			return rc;
+		start->fds[i] = rc;
+	}
+	for (i = 0; i < PC_INIT_FREE; i++) {
+		if (start->fds[i] < 0) {
+			pc_sys_close(i);
+			continue;
+		}
+		rc = (int)pc_sys3(__NR_dup3, start->fds[i], i, i == PC_INIT_SELF ? O_CLOEXEC : 0);
+		if (rc < 0)
+			return rc;
+	}
+	return pc_close_from(PC_INIT_FREE);
+}
+
+static int child_main(void *arg)
+{
+	static const char *const argv[] = { "procage-init", NULL };
+	static const char *const envp[] = { NULL };
+	struct start *start = arg;
+	int rc;
+
+	if (pc_enter(start->image, start->fds[PC_INIT_RULESET], &start->failed) < 0)
+		return 127;
+	rc = place_descriptors(start);
+	if (rc == 0)
+		rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
+	start->failed = (struct pc_status){ .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OP, .error = rc };
+	return 127;
+}
+
+/* A guard page below, so that an overrun faults in the child and not in the host's memory. */
+static int map_stack(char **stack)
+{
+	void *at = mmap(NULL, CHILD_STACK_SIZE + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	if (mprotect(at, 4096, PROT_NONE) < 0) {
+		int rc = -errno;
+
+		munmap(at, CHILD_STACK_SIZE + 4096);
+		return rc;
+	}
+	*stack = at;
+	return 0;
+}
+
+/* Every signal, the two that libc keeps for itself included, which sigfillset(3) leaves out. */
+static long set_signals(const uint64_t *set, uint64_t *old)
+{
+	return pc_sys4(__NR_rt_sigprocmask, SIG_SETMASK, pc_ptr(set), pc_ptr(old), sizeof(*set));
+}
+
+static int clone_child(uint64_t namespaces, struct start *start, struct pc_process *process)
+{
+	static const uint64_t all = ~UINT64_C(0);
+	uint64_t before = 0;
+	char *stack = NULL;
+	int rc, pidfd = -1;
+	long pid;
+
+	rc = map_stack(&stack);
+	if (rc < 0)
+		return rc;
+	set_signals(&all, &before);
+	pid = pc_clone_call((unsigned long)namespaces | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+			    stack + CHILD_STACK_SIZE + 4096, &pidfd, child_main, start);
+	set_signals(&before, NULL);
+	munmap(stack, CHILD_STACK_SIZE + 4096);
+	if (pid < 0)
+		return (int)pid;
+	process->pid = (int)pid;
+	process->pidfd = pidfd;
+	return 0;
+}
+
+/* ---- starting ------------------------------------------------------------------------------------------------------------ */
+
+/* A host that ignores SIGCHLD, or waits for any child, has reaped it already: ECHILD is as good. */
+static void reap(struct pc_process *process)
+{
+	siginfo_t info;
+
+	while (waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+		;
+}
+
+static void end_process(struct pc_process *process)
+{
+	syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+	reap(process);
+	close(process->pidfd);
+	process->pidfd = -1;
+}
+
+/* Init's first word: started, or the step that failed. No word at all is a failure too. */
+static int await_start(int status_fd, struct pc_status *status)
+{
+	ssize_t n;
+
+	do {
+		n = read(status_fd, status, sizeof(*status));
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(*status) || status->kind != PC_STATUS_STARTED) {
+		if (n != sizeof(*status) || status->kind != PC_STATUS_FAILED)
+			*status = (struct pc_status){ .step = PC_STEP_INIT, .op = PC_NO_OP, .error = n < 0 ? -errno : -EPIPE };
+		return status->error < 0 ? status->error : -EPROTO;
+	}
+	return 0;
+}
+
+static int start_child(const struct pc_plan *plan, struct start *start, int *status_write, int *control_read,
+		       struct pc_process *process)
+{
+	int rc;
+
+	rc = clone_child(plan->namespaces, start, process);
+	if (rc < 0) {
+		start->failed = (struct pc_status){ .step = PC_STEP_CLONE, .op = PC_NO_OP, .error = rc };
+		return rc;
+	}
+	/* The child's ends: while the host held them, neither side would see the other go. */
+	close(pc_take_fd(status_write));
+	close(pc_take_fd(control_read));
+	rc = start->failed.kind ? start->failed.error : await_start(process->status_fd, &start->failed);
+	if (rc < 0)
+		end_process(process);
+	return rc;
+}
+
+int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
+	     struct pc_process *process, struct pc_failure *failure)
+{
+	uint32_t flags = (plan->namespaces & CLONE_NEWPID ? 0 : PC_IMAGE_REAPER) |
+			 (command->stdin_fd < 0 ? PC_IMAGE_STDIN_NULL : 0);
+	cleanup_free struct pc_image *image = NULL;
+	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
+	cleanup_fd int status_read = -1, status_write = -1, control_read = -1, control_write = -1;
+	struct pc_process started = { .pidfd = -1 };
+	struct start start = { 0 };
+	int pipe_fds[2], rc;
+
+	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OP };
+	rc = pc_image_build(plan, plan_bytes, plan_size, flags, command, &image);
+	if (rc == 0)
+		rc = build_ruleset(plan, failure, &ruleset_fd);
+	if (rc == 0)
+		rc = image_fd = open_image(image);
+	if (rc >= 0)
+		rc = init_fd = open_init();
+	if (rc < 0)
+		goto failed;
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+		rc = -errno;
+		goto failed;
+	}
+	status_read = pipe_fds[0];
+	status_write = pipe_fds[1];
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+		rc = -errno;
+		goto failed;
+	}
+	control_read = pipe_fds[0];
+	control_write = pipe_fds[1];
+
+	start = (struct start){
+		.image = image,
+		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, status_write, control_read, ruleset_fd,
+			 image_fd, init_fd },
+	};
+	started.status_fd = status_read;
+	rc = start_child(plan, &start, &status_write, &control_read, &started);
+	if (rc < 0) {
+		*failure = (struct pc_failure){ .step = start.failed.step, .op = start.failed.op };
+		goto failed;
+	}
+	started.status_fd = pc_take_fd(&status_read);
+	started.control_fd = pc_take_fd(&control_write);
+	*process = started;
+	return 0;
+failed:
+	failure->error = rc;
+	return rc;
+}

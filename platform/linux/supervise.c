@@ -1,0 +1,448 @@
+/*
+ * Looks after one run: one poll loop over the status pipe, the streams, the deadline and init's death.
+ *
+ * No thread, no signal handler, nothing global: a host may have hundreds at once. What the command ended with comes from the
+ * status pipe, never from winning a wait(2). The run is over when init is dead, and with it everything that the run started;
+ * a descriptor that someone still holds does not keep it.
+ */
+#include "capture.h"
+#include "cleanup.h"
+#include "image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define CHUNK 65536
+#define DRAIN_GRACE_MS 1000
+
+enum { WATCH_INIT, WATCH_STATUS, WATCH_OUT, WATCH_ERR, WATCH_OUT_TO, WATCH_ERR_TO, WATCH_IN, WATCH_SOURCE, WATCH_CANCEL, WATCHES };
+
+/* One output stream on its way to a capture or a descriptor of the caller's. */
+struct stream {
+	int from;	/* -1: ended */
+	int to;		/* -1: captured */
+	struct pc_capture *capture;
+	char *buffer;
+	size_t at, left;	/* read and not yet written */
+};
+
+/* The command's standard input: bytes still to be written, and where more come from. */
+struct input {
+	int to;		/* -1: closed */
+	int source;	/* -1: no more */
+	const char *at;
+	size_t left;
+};
+
+struct supervisor {
+	struct pc_process *process;
+	const struct pc_supervision *how;
+	struct pc_result *result;
+	struct stream out, err;
+	struct input in;
+	int64_t start_us, deadline_us, kill_us;	/* -1: none */
+	bool init_is_dead;
+	char *in_buffer;
+};
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void close_at(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void order(struct supervisor *s, char what)
+{
+	/* A run that is gone needs no order; SIGPIPE is kept away by the caller's mask (pc_supervise). */
+	if (s->process->control_fd >= 0 && write(s->process->control_fd, &what, 1) < 0)
+		close_at(&s->process->control_fd);
+}
+
+/* Ends everything now: as PID 1 init takes the run with it; the reaper sweeps first, so it is told and not killed. */
+static void kill_run(struct supervisor *s)
+{
+	order(s, PC_ORDER_KILL);
+	close_at(&s->process->control_fd);
+	s->kill_us = -1;
+}
+
+/* SIGTERM first, so that the command can say what it was doing; everything dies when the grace is over. */
+static void begin_end(struct supervisor *s)
+{
+	s->deadline_us = -1;
+	if (s->how->grace_ms <= 0) {
+		kill_run(s);
+		return;
+	}
+	order(s, PC_ORDER_TERM);
+	s->kill_us = now_us() + s->how->grace_ms * 1000;
+}
+
+/* Whether there may be more to read at once. */
+static bool read_output(struct supervisor *s, struct stream *stream)
+{
+	ssize_t n;
+
+	if (stream->from < 0 || stream->left)
+		return false;
+	n = read(stream->from, stream->buffer, CHUNK);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return errno == EINTR;
+	if (n <= 0) {
+		close_at(&stream->from);
+		return false;
+	}
+	if (stream->to < 0) {
+		pc_capture_add(stream->capture, s->how->capture_bytes, stream->buffer, (size_t)n);
+		return true;
+	}
+	stream->at = 0;
+	stream->left = (size_t)n;
+	return false;
+}
+
+/*
+ * Called when poll(2) says there is room. At most PIPE_BUF bytes: a pipe that polls writable takes that many without blocking,
+ * and the caller's descriptor is not ours to make non-blocking.
+ */
+static void write_output(struct stream *stream)
+{
+	size_t size = stream->left < PIPE_BUF ? stream->left : PIPE_BUF;
+	ssize_t n;
+
+	if (!stream->left)
+		return;
+	n = write(stream->to, stream->buffer + stream->at, size);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		/* The reader is gone: the command learns it by SIGPIPE, as it would without us. */
+		stream->left = 0;
+		close_at(&stream->from);
+		return;
+	}
+	stream->at += (size_t)n;
+	stream->left -= (size_t)n;
+}
+
+static void read_source(struct supervisor *s)
+{
+	ssize_t n = read(s->in.source, s->in_buffer, CHUNK);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		s->in.source = -1; /* the caller's, not ours to close */
+		return;
+	}
+	s->in.at = s->in_buffer;
+	s->in.left = (size_t)n;
+}
+
+static void write_input(struct supervisor *s)
+{
+	ssize_t n = write(s->in.to, s->in.at, s->in.left);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		close_at(&s->in.to); /* the command has closed its input */
+		return;
+	}
+	s->in.at += n;
+	s->in.left -= (size_t)n;
+}
+
+static void close_finished_input(struct supervisor *s)
+{
+	if (s->in.to >= 0 && !s->in.left && s->in.source < 0)
+		close_at(&s->in.to);
+}
+
+static void read_status(struct supervisor *s)
+{
+	struct pc_status status;
+	ssize_t n = read(s->process->status_fd, &status, sizeof(status));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(status)) {
+		close_at(&s->process->status_fd);
+		return;
+	}
+	if (status.kind != PC_STATUS_EXITED)
+		return;
+	s->result->has_status = true;
+	s->result->wait_status = status.wait_status;
+	s->result->user_us = status.user_us;
+	s->result->system_us = status.system_us;
+	s->result->max_rss_kib = status.max_rss_kib;
+	s->deadline_us = -1; /* the command made it; only the sweep is left */
+}
+
+static void read_cancel(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->how->cancel_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	/* The second one means now. */
+	if (s->result->cancel_signal) {
+		kill_run(s);
+		return;
+	}
+	s->result->cancel_signal = (int)info.ssi_signo;
+	begin_end(s);
+}
+
+/* What has been read is written before more is read: the command waits for its reader, as it would without us. */
+static void fill_stream(const struct stream *stream, struct pollfd *from, struct pollfd *to)
+{
+	*from = (struct pollfd){ .fd = stream->left ? -1 : stream->from, .events = POLLIN };
+	*to = (struct pollfd){ .fd = stream->left ? stream->to : -1, .events = POLLOUT };
+}
+
+static void fill_polls(const struct supervisor *s, struct pollfd *polls)
+{
+	bool wants_more = s->in.to >= 0 && !s->in.left && s->in.source >= 0;
+
+	polls[WATCH_INIT] = (struct pollfd){ .fd = s->process->pidfd, .events = POLLIN };
+	polls[WATCH_STATUS] = (struct pollfd){ .fd = s->process->status_fd, .events = POLLIN };
+	fill_stream(&s->out, &polls[WATCH_OUT], &polls[WATCH_OUT_TO]);
+	fill_stream(&s->err, &polls[WATCH_ERR], &polls[WATCH_ERR_TO]);
+	/* Without bytes to write it is watched for the reader's going alone. */
+	polls[WATCH_IN] = (struct pollfd){ .fd = s->in.to, .events = s->in.left ? POLLOUT : 0 };
+	polls[WATCH_SOURCE] = (struct pollfd){ .fd = wants_more ? s->in.source : -1, .events = POLLIN };
+	polls[WATCH_CANCEL] = (struct pollfd){ .fd = s->how->cancel_fd, .events = POLLIN };
+}
+
+static int next_timeout_ms(const struct supervisor *s)
+{
+	int64_t until = -1, left;
+
+	if (s->deadline_us >= 0)
+		until = s->deadline_us;
+	if (s->kill_us >= 0 && (until < 0 || s->kill_us < until))
+		until = s->kill_us;
+	if (until < 0)
+		return -1;
+	left = (until - now_us() + 999) / 1000;
+	return left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+}
+
+static void check_clock(struct supervisor *s)
+{
+	int64_t now = now_us();
+
+	if (s->kill_us >= 0 && now >= s->kill_us)
+		kill_run(s);
+	if (s->deadline_us >= 0 && now >= s->deadline_us) {
+		s->result->is_timed_out = true;
+		begin_end(s);
+	}
+}
+
+static void serve_polls(struct supervisor *s, const struct pollfd *polls)
+{
+	if (polls[WATCH_OUT].revents)
+		read_output(s, &s->out);
+	if (polls[WATCH_ERR].revents)
+		read_output(s, &s->err);
+	if (polls[WATCH_OUT_TO].revents)
+		write_output(&s->out);
+	if (polls[WATCH_ERR_TO].revents)
+		write_output(&s->err);
+	if (polls[WATCH_STATUS].revents)
+		read_status(s);
+	if (polls[WATCH_SOURCE].revents)
+		read_source(s);
+	if (polls[WATCH_IN].revents & POLLOUT)
+		write_input(s);
+	else if (polls[WATCH_IN].revents)
+		close_at(&s->in.to);
+	close_finished_input(s);
+	if (polls[WATCH_CANCEL].revents)
+		read_cancel(s);
+	if (polls[WATCH_INIT].revents)
+		s->init_is_dead = true;
+}
+
+/*
+ * What the pipes still hold was written before the end. A caller that does not read his own descriptor holds us up, as he would
+ * the command itself, but for a run that was ended before its time: that one returns after a grace.
+ */
+static void drain_stream(struct supervisor *s, struct stream *stream)
+{
+	bool was_ended = s->result->is_timed_out || s->result->cancel_signal;
+
+	for (;;) {
+		struct pollfd room = { .fd = stream->to, .events = POLLOUT };
+
+		while (read_output(s, stream))
+			;
+		if (!stream->left)
+			return;
+		if (poll(&room, 1, was_ended ? DRAIN_GRACE_MS : -1) == 0)
+			return;
+		write_output(stream);
+	}
+}
+
+static void drain(struct supervisor *s)
+{
+	drain_stream(s, &s->out);
+	drain_stream(s, &s->err);
+	while (s->process->status_fd >= 0 && !s->result->has_status) {
+		struct pollfd ready = { .fd = s->process->status_fd, .events = POLLIN };
+
+		if (poll(&ready, 1, 0) <= 0)
+			break;
+		read_status(s);
+	}
+}
+
+static int set_nonblocking(int fd)
+{
+	int flags;
+
+	if (fd < 0)
+		return 0;
+	flags = fcntl(fd, F_GETFL);
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+static int prepare(struct supervisor *s)
+{
+	const struct pc_supervision *how = s->how;
+	int rc;
+
+	/* Only our ends of our pipes: the flag belongs to the open file, which the command does not share. */
+	rc = set_nonblocking(how->out_fd);
+	if (rc == 0)
+		rc = set_nonblocking(how->err_fd);
+	if (rc == 0)
+		rc = set_nonblocking(how->in_fd);
+	if (rc == 0 && how->out_to_fd < 0)
+		rc = pc_capture_init(&s->result->out, how->capture_bytes);
+	if (rc == 0 && how->err_to_fd < 0)
+		rc = pc_capture_init(&s->result->err, how->capture_bytes);
+	s->out.buffer = malloc(CHUNK);
+	s->err.buffer = malloc(CHUNK);
+	s->in_buffer = malloc(CHUNK);
+	if (rc == 0 && (!s->out.buffer || !s->err.buffer || !s->in_buffer))
+		rc = -ENOMEM;
+	return rc;
+}
+
+static int loop(struct supervisor *s)
+{
+	struct pollfd polls[WATCHES];
+
+	while (!s->init_is_dead) {
+		fill_polls(s, polls);
+		if (poll(polls, WATCHES, next_timeout_ms(s)) < 0 && errno != EINTR)
+			return -errno;
+		serve_polls(s, polls);
+		check_clock(s);
+	}
+	drain(s);
+	return 0;
+}
+
+static void reap(struct supervisor *s)
+{
+	siginfo_t info;
+
+	while (waitid((idtype_t)P_PIDFD, (id_t)s->process->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+		;
+}
+
+static void finish(struct supervisor *s)
+{
+	if (!s->init_is_dead) {
+		kill_run(s);
+		reap(s);
+	}
+	reap(s);
+	close_at(&s->process->pidfd);
+	close_at(&s->process->status_fd);
+	close_at(&s->process->control_fd);
+	close_at(&s->out.from);
+	close_at(&s->err.from);
+	close_at(&s->in.to);
+	free(s->out.buffer);
+	free(s->err.buffer);
+	free(s->in_buffer);
+	s->result->duration_us = (uint64_t)(now_us() - s->start_us);
+}
+
+/* Writing to a pipe whose reader is gone raises SIGPIPE; it is blocked meanwhile, and ours is taken back before. */
+static void block_sigpipe(sigset_t *before)
+{
+	sigset_t pipe_only;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, before);
+}
+
+static void restore_sigpipe(const sigset_t *before)
+{
+	static const struct timespec at_once;
+	sigset_t pipe_only;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	if (!sigismember(before, SIGPIPE))
+		while (sigtimedwait(&pipe_only, NULL, &at_once) > 0)
+			;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+int pc_supervise(struct pc_process *process, const struct pc_supervision *how, struct pc_result *result)
+{
+	struct supervisor s = {
+		.process = process,
+		.how = how,
+		.result = result,
+		.out = { .from = how->out_fd, .to = how->out_to_fd, .capture = &result->out },
+		.err = { .from = how->err_fd, .to = how->err_to_fd, .capture = &result->err },
+		.in = { .to = how->in_fd, .source = how->in_from_fd, .at = how->input, .left = how->input_size },
+		.start_us = now_us(),
+		.deadline_us = -1,
+		.kill_us = -1,
+	};
+	sigset_t before;
+	int rc;
+
+	*result = (struct pc_result){ 0 };
+	if (how->timeout_ms >= 0)
+		s.deadline_us = s.start_us + how->timeout_ms * 1000;
+	block_sigpipe(&before);
+	rc = prepare(&s);
+	if (rc == 0) {
+		close_finished_input(&s);
+		rc = loop(&s);
+	}
+	finish(&s);
+	restore_sigpipe(&before);
+	return rc;
+}
