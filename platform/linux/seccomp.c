@@ -1,0 +1,613 @@
+/*
+ * Compiles a filter.
+ *
+ * libseccomp lays out the decision by call number as a balanced tree: an install runs the filter once for every number, so a
+ * chain costs several times as much. What libseccomp cannot say is written here:
+ *
+ *   - A call above the newest known one is refused, also one libseccomp has no name for. The check is prepended.
+ *   - int arguments are compared as 32 bits, the way the kernel reads them: 64-bit compares are passed by setting bit 32.
+ *     libseccomp has masked equality for that, but no "none of these" over it. So a call whose arguments count is given a
+ *     mark as its action (SCMP_ACT_TRACE and a number: no filter of ours traces), and each mark in the exported program becomes a
+ *     jump to a block appended behind it. Blocks jump forward only and end in a return.
+ *
+ * The table of calls refused by number alone is in seccomp_calls.c.
+ */
+#include "../platform.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "uapi.h"
+
+#if defined(__x86_64__)
+#define NATIVE_AUDIT_ARCH AUDIT_ARCH_X86_64
+#define NATIVE_SCMP_ARCH SCMP_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_AUDIT_ARCH AUDIT_ARCH_AARCH64
+#define NATIVE_SCMP_ARCH SCMP_ARCH_AARCH64
+#else
+#error "the filter names its architectures: x86_64 and aarch64"
+#endif
+
+#define ALLOW SECCOMP_RET_ALLOW
+#define REFUSE(error) (SECCOMP_RET_ERRNO | (uint32_t)(error))
+
+/*
+ * What socket() answers to a program that has no network. python, node and curl name the error and go on; getaddrinfo still
+ * resolves localhost and answers "try again" for the rest, as it does with EAFNOSUPPORT. But that one also reads as "this machine
+ * has no IPv6" (or no IPv4): test suites skip in silence and runtimes try the other family, where "Permission denied" says that
+ * somebody refused.
+ */
+#define NO_NETWORK EACCES
+
+/* ---- writing a program ------------------------------------------------------------------------------------------------ */
+
+struct program {
+	struct sock_filter *insn; /* PC_BPF_MAXINSNS of them */
+	size_t count;
+	bool is_full; /* an instruction did not fit: the program is no good */
+};
+
+static void emit(struct program *p, int code, uint32_t k, uint8_t jt, uint8_t jf)
+{
+	if (p->count >= PC_BPF_MAXINSNS) {
+		p->is_full = true;
+		return;
+	}
+	p->insn[p->count++] = (struct sock_filter){ .code = (uint16_t)code, .jt = jt, .jf = jf, .k = k };
+}
+
+static void load(struct program *p, size_t offset)
+{
+	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* Both architectures are little-endian: the low word comes first. */
+static void load_arg_low(struct program *p, unsigned int arg)
+{
+	load(p, offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t));
+}
+
+static void load_arg_high(struct program *p, unsigned int arg)
+{
+	load(p, offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t) + sizeof(uint32_t));
+}
+
+static void and_mask(struct program *p, uint32_t mask)
+{
+	emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+}
+
+static void ret(struct program *p, uint32_t action)
+{
+	emit(p, BPF_RET | BPF_K, action, 0, 0);
+}
+
+static void ret_if_equal(struct program *p, uint32_t value, uint32_t action)
+{
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+	ret(p, action);
+}
+
+static void ret_if_any_bit(struct program *p, uint32_t bits, uint32_t action)
+{
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+	ret(p, action);
+}
+
+/* What follows, up to end(), runs only when the loaded word equals `value`. */
+static size_t begin_if_equal(struct program *p, uint32_t value)
+{
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0);
+	return p->count - 1;
+}
+
+static void end(struct program *p, size_t start)
+{
+	size_t distance = p->count - start - 1;
+
+	if (distance > UINT8_MAX)
+		p->is_full = true;
+	if (!p->is_full)
+		p->insn[start].jf = (uint8_t)distance;
+}
+
+/* ---- calls whose arguments count: every block returns on every path ----------------------------------------------------- */
+
+/* With the family known to be AF_INET or AF_INET6. */
+static void inet_socket(struct program *p, const struct pc_filter_spec *spec)
+{
+	size_t mark;
+
+	/* SOCK_CLOEXEC and SOCK_NONBLOCK share the word with the type; SOCK_TYPE_MASK of the kernel is 0xf. */
+	load_arg_low(p, 1);
+	and_mask(p, 0xf);
+
+	if (spec->tcp_only) {
+		/*
+		 * Landlock's TCP rules see plain TCP. MPTCP (262) and SMC (256) are streams that reach the same peers, SCTP (132) is
+		 * one with ports of its own: by allow-list, so that the next such protocol is refused too.
+		 */
+		mark = begin_if_equal(p, SOCK_STREAM);
+		load_arg_low(p, 2);
+		ret_if_equal(p, 0, ALLOW);
+		ret_if_equal(p, 6 /* IPPROTO_TCP */, ALLOW);
+		ret(p, REFUSE(NO_NETWORK));
+		end(p, mark);
+		if (spec->datagram) {
+			/* IPPROTO_ICMP datagrams (ping) have no port that a rule could name. */
+			mark = begin_if_equal(p, SOCK_DGRAM);
+			load_arg_low(p, 2);
+			ret_if_equal(p, 0, ALLOW);
+			ret_if_equal(p, 17 /* IPPROTO_UDP */, ALLOW);
+			ret(p, REFUSE(NO_NETWORK));
+			end(p, mark);
+		}
+		ret(p, REFUSE(NO_NETWORK));
+	} else if (!spec->datagram) {
+		ret_if_equal(p, SOCK_STREAM, ALLOW);
+		ret(p, REFUSE(NO_NETWORK));
+	} else {
+		/* socket(AF_INET, SOCK_PACKET) is AF_PACKET by its name of 1995. The rest is up to the network namespace. */
+		ret_if_equal(p, SOCK_PACKET, REFUSE(NO_NETWORK));
+		ret(p, ALLOW);
+	}
+}
+
+/*
+ * Families by allow-list. AF_VSOCK reaches the hypervisor past a network namespace; AF_ALG, AF_PACKET, AF_XDP, AF_KEY, AF_TIPC,
+ * AF_RDS, AF_SMC and whatever comes next are kernel code that a build does not need.
+ */
+static void socket_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	size_t mark;
+
+	load_arg_low(p, 0);
+	ret_if_equal(p, AF_UNIX, ALLOW);
+
+	/*
+	 * getaddrinfo and getifaddrs ask NETLINK_ROUTE for addresses. EPROTONOSUPPORT is the kernel's answer for a protocol that
+	 * is not built in; libaudit (su, sudo, sshd) and libudev know it.
+	 */
+	mark = begin_if_equal(p, AF_NETLINK);
+	load_arg_low(p, 2);
+	ret_if_equal(p, 0 /* NETLINK_ROUTE */, ALLOW);
+	ret(p, REFUSE(EPROTONOSUPPORT));
+	end(p, mark);
+
+	if (!spec->inet) {
+		ret_if_equal(p, AF_INET, REFUSE(NO_NETWORK));
+		ret_if_equal(p, AF_INET6, REFUSE(NO_NETWORK));
+		ret(p, REFUSE(EAFNOSUPPORT));
+		return;
+	}
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+	ret(p, REFUSE(EAFNOSUPPORT));
+	inet_socket(p, spec);
+}
+
+/* The kernel has pairs of AF_UNIX and AF_TIPC alone; every other family answers EOPNOTSUPP there anyway. */
+static void socketpair_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, AF_UNIX, ALLOW);
+	ret(p, REFUSE(EAFNOSUPPORT));
+}
+
+/*
+ * A user namespace gives every capability inside it: mounts, network set-up and the kernel code behind them.
+ * clone has no CLONE_NEWTIME: that bit is part of its exit signal. The flags are the first argument on both architectures.
+ */
+static void clone_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_any_bit(p,
+		       CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
+		       REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+/*
+ * By allow-list, since unshare's flags still grow (CLONE_NEWTIME took bit 7, UNSHARE_EMPTY_MNTNS one of clone's). The kernel
+ * reads a long here, so the upper half counts.
+ */
+static void unshare_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	const uint32_t harmless = CLONE_FILES | CLONE_FS | CLONE_SYSVSEM | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
+
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_any_bit(p, ~harmless, REFUSE(EPERM));
+	load_arg_high(p, 0);
+	ret_if_equal(p, 0, ALLOW);
+	ret(p, REFUSE(EPERM));
+}
+
+/* TIOCSTI types into the terminal, TIOCLINUX pastes into the console: commands for the shell outside. */
+static void ioctl_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 1);
+	ret_if_equal(p, 0x5412 /* TIOCSTI */, REFUSE(EPERM));
+	ret_if_equal(p, 0x541c /* TIOCLINUX */, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+/*
+ * Allowed: asking (0xffffffff), PER_LINUX and PER_LINUX32 (setarch, linux32), with UNAME26 (0x20000) and ADDR_NO_RANDOMIZE (0x40000, gdb and
+ * setarch -R). Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the personalities of other systems, which weaken every later exec.
+ */
+static void personality_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, 0xffffffff, ALLOW);
+	ret_if_any_bit(p, ~(uint32_t)(0x8 | 0x20000 | 0x40000), REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+/* Other processes' pages tell what they read. 0 is the caller itself: what numactl and the JVM ask for. */
+static void pages_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, 0, ALLOW);
+	ret(p, REFUSE(EPERM));
+}
+
+/* Every process of the user. A single process outside can still be named: the report says so (signal_scope). */
+static void kill_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, (uint32_t)-1, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+static void setpriority_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, PRIO_USER, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+static void ioprio_set_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, 3 /* IOPRIO_WHO_USER */, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+/*
+ * MSG_FASTOPEN connects and sends in one call; kernels before 7.2 make no Landlock check there. EOPNOTSUPP is the kernel's own
+ * answer when net.ipv4.tcp_fastopen is off, so programs fall back to connect.
+ */
+static void no_fastopen(struct program *p, unsigned int flags_arg)
+{
+	load_arg_low(p, flags_arg);
+	ret_if_any_bit(p, MSG_FASTOPEN, REFUSE(EOPNOTSUPP));
+	ret(p, ALLOW);
+}
+
+static void sendto_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	no_fastopen(p, 3);
+}
+
+static void sendmsg_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	no_fastopen(p, 2);
+}
+
+static void sendmmsg_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	no_fastopen(p, 3);
+}
+
+/*
+ * TCP_FASTOPEN_CONNECT puts the connection off to the first write. TCP_ULP can turn the socket into an SMC one ("smc"), which Landlock
+ * takes for no TCP; its name is behind a pointer, so kernel TLS goes as well and ENOENT says "no such protocol here".
+ */
+static void setsockopt_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	size_t mark;
+
+	(void)spec;
+	load_arg_low(p, 1);
+	mark = begin_if_equal(p, 6 /* IPPROTO_TCP */);
+	load_arg_low(p, 2);
+	ret_if_equal(p, 30 /* TCP_FASTOPEN_CONNECT */, REFUSE(EOPNOTSUPP));
+	ret_if_equal(p, 31 /* TCP_ULP */, REFUSE(ENOENT));
+	end(p, mark);
+	ret(p, ALLOW);
+}
+
+/* When a row counts. */
+enum when {
+	WHEN_ALWAYS,
+	WHEN_KILL_ALL,
+	WHEN_TCP_ONLY,
+};
+
+static const struct judged_call {
+	int number;
+	enum when when;
+	void (*write)(struct program *p, const struct pc_filter_spec *spec);
+} judged_calls[] = {
+	{ __NR_socket, WHEN_ALWAYS, socket_block },
+	{ __NR_socketpair, WHEN_ALWAYS, socketpair_block },
+	{ __NR_clone, WHEN_ALWAYS, clone_block },
+	{ __NR_unshare, WHEN_ALWAYS, unshare_block },
+	{ __NR_ioctl, WHEN_ALWAYS, ioctl_block },
+	{ __NR_personality, WHEN_ALWAYS, personality_block },
+	{ __NR_move_pages, WHEN_ALWAYS, pages_block },
+	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
+	{ __NR_kill, WHEN_KILL_ALL, kill_block },
+	{ __NR_setpriority, WHEN_KILL_ALL, setpriority_block },
+	{ __NR_ioprio_set, WHEN_KILL_ALL, ioprio_set_block },
+	{ __NR_sendto, WHEN_TCP_ONLY, sendto_block },
+	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },
+	{ __NR_sendmmsg, WHEN_TCP_ONLY, sendmmsg_block },
+	{ __NR_setsockopt, WHEN_TCP_ONLY, setsockopt_block },
+};
+
+#define JUDGED_CALLS (sizeof(judged_calls) / sizeof(judged_calls[0]))
+
+static bool is_judged(const struct judged_call *call, const struct pc_filter_spec *spec)
+{
+	switch (call->when) {
+	case WHEN_ALWAYS:
+		return true;
+	case WHEN_KILL_ALL:
+		return (spec->groups & PC_REFUSE_KILL_ALL) != 0;
+	case WHEN_TCP_ONLY:
+		return spec->tcp_only;
+	}
+	return true;
+}
+
+/* ---- the tree by number ----------------------------------------------------------------------------------------------- */
+
+/* -ENOMEM stays itself; whatever else libseccomp says about a rule of ours is a fault of the rule. */
+static int rule_error(int rc)
+{
+	return rc == -ENOMEM ? -ENOMEM : -EINVAL;
+}
+
+static int add_refused_calls(scmp_filter_ctx ctx, unsigned int groups)
+{
+	for (const struct pc_refused_call *call = pc_refused_calls(); call->name; call++) {
+		int number = call->number;
+		int rc;
+
+		if (!(call->group & groups))
+			continue;
+		if (number < 0) {
+			number = seccomp_syscall_resolve_name_arch(NATIVE_SCMP_ARCH, call->name);
+
+			/* A row that cannot be written must not be lost in silence: it would refuse nothing. */
+			if (number == __NR_SCMP_ERROR)
+				return -EINVAL;
+
+			/* libseccomp's numbers below zero: a call this architecture never had. */
+			if (number < 0)
+				continue;
+		}
+		rc = seccomp_rule_add_exact(ctx, SCMP_ACT_ERRNO((uint32_t)call->error), number, 0);
+		if (rc < 0)
+			return rule_error(rc);
+	}
+	return 0;
+}
+
+static uint32_t mark_of(size_t judged)
+{
+	return SCMP_ACT_TRACE(judged);
+}
+
+static int add_judged_calls(scmp_filter_ctx ctx, const struct pc_filter_spec *spec)
+{
+	for (size_t i = 0; i < JUDGED_CALLS; i++) {
+		int rc;
+
+		if (!is_judged(&judged_calls[i], spec))
+			continue;
+		rc = seccomp_rule_add_exact(ctx, mark_of(i), judged_calls[i].number, 0);
+		if (rc < 0)
+			return rule_error(rc);
+	}
+	return 0;
+}
+
+/* Appends what libseccomp exports: through a memfd, since 2.5 writes to a descriptor only. */
+static int append_export(struct program *p, scmp_filter_ctx ctx)
+{
+	size_t room = (PC_BPF_MAXINSNS - p->count) * sizeof(struct sock_filter);
+	size_t have = 0;
+	cleanup_fd int fd = -1;
+	off_t size;
+	int rc;
+
+	fd = memfd_create("procage-filter", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+
+	rc = seccomp_export_bpf(ctx, fd);
+	if (rc < 0)
+		return rule_error(rc);
+	size = lseek(fd, 0, SEEK_END);
+	if (size < 0)
+		return -errno;
+	if ((size_t)size > room)
+		return -E2BIG;
+	if (size == 0 || (size_t)size % sizeof(struct sock_filter) != 0)
+		return -EINVAL;
+
+	while (have < (size_t)size) {
+		ssize_t n = pread(fd, (char *)(p->insn + p->count) + have, (size_t)size - have, (off_t)have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		have += (size_t)n;
+	}
+	p->count += have / sizeof(struct sock_filter);
+	return 0;
+}
+
+static int append_tree(struct program *p, const struct pc_filter_spec *spec)
+{
+	scmp_filter_ctx ctx;
+	int rc;
+
+	ctx = seccomp_init(SCMP_ACT_ALLOW);
+	if (!ctx)
+		return -ENOMEM;
+
+	/* Another architecture, the x32 range too, finds a kernel without any call: ENOSYS, and a program that can exit cleanly. */
+	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+	if (rc == 0)
+		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (rc < 0) {
+		rc = rule_error(rc);
+		goto out;
+	}
+	rc = add_refused_calls(ctx, spec->groups | PC_REFUSE_ALWAYS);
+	if (rc == 0)
+		rc = add_judged_calls(ctx, spec);
+	if (rc == 0)
+		rc = append_export(p, ctx);
+out:
+	seccomp_release(ctx);
+	return rc;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * The architecture first: a number means nothing without it. The range check covers x32 (bit 30) as well. -1 is no call: a tracer
+ * writes it to skip one, and the kernel does nothing for it.
+ */
+static void write_prologue(struct program *p)
+{
+	load(p, offsetof(struct seccomp_data, arch));
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, NATIVE_AUDIT_ARCH, 1, 0);
+	ret(p, REFUSE(ENOSYS));
+	load(p, offsetof(struct seccomp_data, nr));
+	emit(p, BPF_JMP | BPF_JGT | BPF_K, PC_NEWEST_CALL, 0, 3);
+	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 1, 0);
+	ret(p, REFUSE(ENOSYS));
+	ret(p, ALLOW);
+}
+
+#define RANGE_CHECK 4 /* the JGT's place in the prologue */
+
+/*
+ * libseccomp's program begins with checks that the prologue has made already: architecture, x32, -1. They are a third of the
+ * steps of every number, so the prologue jumps past them when they look as expected; laid out otherwise, they stay.
+ */
+static void skip_known_checks(struct program *p, size_t tree)
+{
+	const int jeq = BPF_JMP | BPF_JEQ | BPF_K;
+	bool number_loaded = false;
+	size_t at = tree;
+
+	for (; at < p->count; at++) {
+		const struct sock_filter *insn = &p->insn[at];
+
+		if (insn->code == (BPF_LD | BPF_W | BPF_ABS) && insn->k == offsetof(struct seccomp_data, arch))
+			number_loaded = false;
+		else if (insn->code == (BPF_LD | BPF_W | BPF_ABS) && insn->k == offsetof(struct seccomp_data, nr))
+			number_loaded = true;
+		else if (!(insn->code == jeq && insn->k == NATIVE_AUDIT_ARCH && insn->jt == 0) &&
+			 !(insn->code == jeq && insn->k == 0xffffffff) &&
+			 !(insn->code == (BPF_JMP | BPF_JGE | BPF_K) && insn->k == 0x40000000))
+			break;
+	}
+
+	/* The prologue leaves the number loaded, as the tree expects it. */
+	if (number_loaded && at - RANGE_CHECK - 1 <= UINT8_MAX)
+		p->insn[RANGE_CHECK].jf = (uint8_t)(at - RANGE_CHECK - 1);
+}
+
+/* Turns each mark in insn[from..to) into a jump to its block, which is written behind the program. */
+static int link_blocks(struct program *p, const struct pc_filter_spec *spec, size_t from, size_t to)
+{
+	for (size_t i = 0; i < JUDGED_CALLS; i++) {
+		size_t block = p->count;
+		bool found = false;
+
+		if (!is_judged(&judged_calls[i], spec))
+			continue;
+		judged_calls[i].write(p, spec);
+		if (p->is_full)
+			return -E2BIG;
+
+		for (size_t at = from; at < to; at++) {
+			struct sock_filter *insn = &p->insn[at];
+
+			if (insn->code != (BPF_RET | BPF_K) || insn->k != mark_of(i))
+				continue;
+			*insn = (struct sock_filter){ .code = BPF_JMP | BPF_JA, .k = (uint32_t)(block - at - 1) };
+			found = true;
+		}
+
+		/* libseccomp dropped the rule: the call would be allowed whatever its arguments. */
+		if (!found)
+			return -EINVAL;
+	}
+
+	/* A mark left over would let a tracer decide, and without one answer ENOSYS. */
+	for (size_t at = from; at < to; at++)
+		if (p->insn[at].code == (BPF_RET | BPF_K) && (p->insn[at].k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE)
+			return -EINVAL;
+	return 0;
+}
+
+int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t *count)
+{
+	struct program p = { 0 };
+	size_t tree;
+	int rc;
+
+	p.insn = calloc(PC_BPF_MAXINSNS, sizeof(*p.insn));
+	if (!p.insn)
+		return -ENOMEM;
+
+	write_prologue(&p);
+	tree = p.count;
+	rc = append_tree(&p, spec);
+	if (rc == 0) {
+		skip_known_checks(&p, tree);
+		rc = link_blocks(&p, spec, tree, p.count);
+	}
+	if (rc < 0) {
+		free(p.insn);
+		return rc;
+	}
+	*program = p.insn;
+	*count = p.count;
+	return 0;
+}
