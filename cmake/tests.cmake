@@ -1,0 +1,64 @@
+# Tests: one ctest test a spec file and variant.
+#
+#   spec/unit/*_spec.lua, spec/unit/*_test.c        once: they need no kernel
+#   spec/escape, spec/cli: *_spec.lua and *_test.c  as root and as an ordinary user, with and without namespaces
+#
+# spec/support/stage and spec/support/variant say how. A *_test.c is a program that exits 0 when all is well; it links the
+# library's objects, so it may call what the library does not export.
+find_program(PROCAGE_LUA_INTERPRETER NAMES lua5.4 lua54 lua-5.4 REQUIRED)
+find_program(PROCAGE_BUSTED NAMES busted REQUIRED)
+
+set(support ${CMAKE_SOURCE_DIR}/spec/support)
+set(interpreter ${PROCAGE_LUA_INTERPRETER})
+
+add_executable(no_userns ${support}/no_userns.c)
+target_link_libraries(no_userns PRIVATE procage_flags PkgConfig::SECCOMP)
+set_target_properties(no_userns PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+if(PROCAGE_SANITIZE)
+  add_executable(lua_driver ${support}/lua_driver.c)
+  target_link_libraries(lua_driver PRIVATE procage_flags PkgConfig::LUA)
+  set_target_properties(lua_driver PROPERTIES ENABLE_EXPORTS ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  set(interpreter @BUILD@/lua_driver)
+endif()
+
+# .busted names an interpreter, for people, and would start it anew; the Lua path in it holds here too.
+set(busted ${interpreter} ${PROCAGE_BUSTED} --ignore-lua -o TAP --cpath=@BUILD@/lib/lua/5.4/?.so)
+
+add_test(NAME stage COMMAND ${support}/stage setup ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+add_test(NAME unstage COMMAND ${support}/stage cleanup ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+set_tests_properties(stage PROPERTIES FIXTURES_SETUP stage)
+set_tests_properties(unstage PROPERTIES FIXTURES_CLEANUP stage)
+
+# Adds one test: NAME, who (root, user, or self), namespaces (userns, no-userns), the command.
+function(procage_add_test name who namespaces)
+  add_test(NAME ${name}
+    COMMAND ${support}/variant ${who} ${namespaces} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${ARGN})
+  set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 300 SKIP_RETURN_CODE 77)
+endfunction()
+
+foreach(folder unit escape cli)
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+    ${CMAKE_SOURCE_DIR}/spec/${folder}/*_spec.lua ${CMAKE_SOURCE_DIR}/spec/${folder}/*_test.c)
+  foreach(file ${files})
+    get_filename_component(base ${file} NAME_WE)
+    if(file MATCHES "\\.c$")
+      add_executable(${base} ${file} $<TARGET_OBJECTS:procage_objects>)
+      target_include_directories(${base} PRIVATE ${CMAKE_SOURCE_DIR})
+      target_link_libraries(${base} PRIVATE procage_flags PkgConfig::LUA PkgConfig::SECCOMP)
+      set_target_properties(${base} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/spec)
+      set(command @BUILD@/spec/${base})
+    else()
+      string(REGEX REPLACE "_spec$" "" base ${base})
+      set(command ${busted} ${file})
+    endif()
+    if(folder STREQUAL "unit")
+      procage_add_test(unit/${base} self userns ${command})
+    else()
+      foreach(who root user)
+        procage_add_test(${folder}/${base}:${who} ${who} userns ${command})
+        procage_add_test(${folder}/${base}:${who}:no-userns ${who} no-userns ${command})
+      endforeach()
+    endif()
+  endforeach()
+endforeach()
