@@ -16,6 +16,9 @@
 #define PC_MAX_PLAN (8u << 20)
 #define PC_MAX_TREES 64u
 
+/* "No operation" where an index is asked for. */
+#define PC_NO_OPERATION (~0u)
+
 /* A text reference with this bit names a text of the run instead: its index is the low bits. */
 #define PC_TEXT_RUN 0x80000000u
 

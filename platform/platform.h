@@ -285,6 +285,29 @@ int pc_supervise(struct pc_process *process, const struct pc_supervision *how, s
 
 void pc_capture_free(struct pc_capture *capture);
 
+/* One whole run: pipes, spawn, supervision. (run.c) */
+struct pc_run {
+	const char *input;		/* written to standard input, which is then closed; NULL: see stdin_fd */
+	size_t input_size;
+	int stdin_fd;			/* copied to standard input; -1 (and no input): /dev/null */
+	int stdout_fd, stderr_fd;	/* the output is copied there as it comes; -1: captured */
+	bool is_merged;			/* standard error goes where standard output goes, in order */
+	bool takes_signals;		/* SIGINT, SIGTERM and SIGHUP sent to this thread's process end the run instead */
+	size_t capture_bytes;
+	int64_t timeout_ms, grace_ms;	/* -1: no timeout */
+};
+
+/*
+ * Runs `command` (its descriptors are filled in here) and returns when everything that it started is dead.
+ *
+ * The command never holds a descriptor of the caller's: its streams are pipes of ours, so there is no terminal to type into,
+ * no file to truncate, no socket to talk on.
+ *
+ * Returns 0 with `result`; or -errno with `failure`: the command never ran. Free result->out and ->err in both cases.
+ */
+int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
+	   const struct pc_run *run, struct pc_result *result, struct pc_failure *failure);
+
 /* Makes `path` (a template ending in XXXXXX, rewritten) and, in it, tmp, var and shm, all mode 0700. 0 or -errno. (tree.c) */
 int pc_private_directory(char *path);
 
@@ -293,5 +316,34 @@ int pc_private_directory(char *path);
  * Directories that the owner locked are unlocked. Returns 0, or the first -errno after doing all it could.
  */
 int pc_remove_tree(const char *path);
+
+/* ---- The file system, for plans (fs.c) --------------------------------------------------------------------------------- */
+
+struct pc_file {
+	const char *kind;	/* "file", "directory", "link", "socket", "fifo", "device", "other" */
+	unsigned int mode;	/* permission bits */
+	uint32_t uid, gid;
+	uint64_t dev, ino, links, size;
+	int64_t mtime_ns, ctime_ns;
+};
+
+/* stat(2), or lstat(2) without `follow`. 0 or -errno. */
+int pc_file_facts(const char *path, bool follow, struct pc_file *file);
+
+/* realpath(3) into a buffer of PATH_MAX bytes. 0 or -errno. */
+int pc_real_path(const char *path, char *resolved);
+
+/*
+ * Calls `each(context, name, kind)` for every entry of a directory but . and .., in the file system's order; a value other
+ * than 0 ends the walk and is returned. The directory itself is not followed when it is a link (-ELOOP or -ENOTDIR).
+ * Returns 0, or -errno; -E2BIG when there are more than `limit` entries.
+ */
+int pc_list_directory(const char *path, size_t limit, int (*each)(void *, const char *, const char *), void *context);
+
+/* rename(2) that never replaces: -EEXIST. */
+int pc_move(const char *from, const char *to);
+
+/* mkdir(2). */
+int pc_make_directory(const char *path, unsigned int mode);
 
 #endif

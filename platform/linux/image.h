@@ -58,7 +58,6 @@ struct pc_status {
 	uint64_t user_us, system_us, max_rss_kib;	/* the command and what it waited for */
 };
 
-#define PC_NO_OP (~0u)
 
 /* Walks operations in a child. Fills in `failed` and returns the negative errno of the first step that fails, else 0. [child] */
 int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);

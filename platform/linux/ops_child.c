@@ -303,7 +303,7 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 	if (rc == 0)
 		rc = pc_close_from(3);
 	if (rc < 0) {
-		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OP, rc);
+		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
 		return;
 	}
 	for (i = 0; i < count; i++) {
@@ -315,5 +315,5 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 			return;
 		}
 	}
-	fail(failed, PC_STEP_EXEC, PC_NO_OP, exec_first(image));
+	fail(failed, PC_STEP_EXEC, PC_NO_OPERATION, exec_first(image));
 }

@@ -255,7 +255,7 @@ static int child_main(void *arg)
 	rc = place_descriptors(start);
 	if (rc == 0)
 		rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
-	start->failed = (struct pc_status){ .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OP, .error = rc };
+	start->failed = (struct pc_status){ .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc };
 	return 127;
 }
 
@@ -334,7 +334,7 @@ static int await_start(int status_fd, struct pc_status *status)
 	} while (n < 0 && errno == EINTR);
 	if (n != sizeof(*status) || status->kind != PC_STATUS_STARTED) {
 		if (n != sizeof(*status) || status->kind != PC_STATUS_FAILED)
-			*status = (struct pc_status){ .step = PC_STEP_INIT, .op = PC_NO_OP, .error = n < 0 ? -errno : -EPIPE };
+			*status = (struct pc_status){ .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = n < 0 ? -errno : -EPIPE };
 		return status->error < 0 ? status->error : -EPROTO;
 	}
 	return 0;
@@ -347,7 +347,7 @@ static int start_child(const struct pc_plan *plan, struct start *start, int *sta
 
 	rc = clone_child(plan->namespaces, start, process);
 	if (rc < 0) {
-		start->failed = (struct pc_status){ .step = PC_STEP_CLONE, .op = PC_NO_OP, .error = rc };
+		start->failed = (struct pc_status){ .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
 		return rc;
 	}
 	/* The child's ends: while the host held them, neither side would see the other go. */
@@ -371,7 +371,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	struct start start = { 0 };
 	int pipe_fds[2], rc;
 
-	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OP };
+	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = pc_image_build(plan, plan_bytes, plan_size, flags, command, &image);
 	if (rc == 0)
 		rc = build_ruleset(plan, failure, &ruleset_fd);

@@ -68,7 +68,7 @@ static void report(const struct pc_status *status)
 
 static __attribute__((noreturn)) void fail(uint32_t step, int error)
 {
-	struct pc_status status = { .kind = PC_STATUS_FAILED, .step = step, .op = PC_NO_OP, .error = error };
+	struct pc_status status = { .kind = PC_STATUS_FAILED, .step = step, .op = PC_NO_OPERATION, .error = error };
 
 	report(&status);
 	pc_sys_exit(1);

@@ -1,0 +1,193 @@
+/* Bindings: file facts, listings, moves, and the run's private directory. */
+#include "lua_check.h"
+#include "lua_core.h"
+#include "../platform/platform.h"
+
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_integer(lua_State *L, const char *key, lua_Integer value)
+{
+	lua_pushinteger(L, value);
+	lua_setfield(L, -2, key);
+}
+
+static int push_file(lua_State *L, bool follow)
+{
+	const char *path = pc_check_path(L, 1);
+	struct pc_file file;
+	int rc = pc_file_facts(path, follow, &file);
+
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	lua_createtable(L, 0, 10);
+	lua_pushstring(L, file.kind);
+	lua_setfield(L, -2, "kind");
+	set_integer(L, "mode", file.mode);
+	set_integer(L, "uid", file.uid);
+	set_integer(L, "gid", file.gid);
+	set_integer(L, "dev", (lua_Integer)file.dev);
+	set_integer(L, "ino", (lua_Integer)file.ino);
+	set_integer(L, "links", (lua_Integer)file.links);
+	set_integer(L, "size", (lua_Integer)file.size);
+	set_integer(L, "mtime_ns", file.mtime_ns);
+	set_integer(L, "ctime_ns", file.ctime_ns);
+	return 1;
+}
+
+/* core.stat(path) -> {kind, mode, uid, gid, dev, ino, links, size, mtime_ns, ctime_ns} | nil, message, errno */
+static int fs_stat(lua_State *L)
+{
+	return push_file(L, true);
+}
+
+/* core.lstat(path): the same of a link itself. */
+static int fs_lstat(lua_State *L)
+{
+	return push_file(L, false);
+}
+
+/* core.real_path(path) -> path | nil, message, errno */
+static int fs_real_path(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	char resolved[PATH_MAX];
+	int rc = pc_real_path(path, resolved);
+
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	lua_pushstring(L, resolved);
+	return 1;
+}
+
+/*
+ * Names are collected outside Lua and pushed afterwards: an error thrown inside the walk would leave the directory open.
+ */
+struct listing {
+	char *text; /* kind, NUL, name, NUL, ... */
+	size_t size, room;
+};
+
+static int collect(void *context, const char *name, const char *kind)
+{
+	struct listing *listing = context;
+	size_t kind_size = strlen(kind) + 1, name_size = strlen(name) + 1;
+	size_t need = listing->size + kind_size + name_size;
+
+	if (need > listing->room) {
+		size_t room = need * 2;
+		char *text = realloc(listing->text, room);
+
+		if (!text)
+			return -12 /* ENOMEM */;
+		listing->text = text;
+		listing->room = room;
+	}
+	memcpy(listing->text + listing->size, kind, kind_size);
+	memcpy(listing->text + listing->size + kind_size, name, name_size);
+	listing->size = need;
+	return 0;
+}
+
+static int listing_gc(lua_State *L)
+{
+	struct listing *listing = lua_touserdata(L, 1);
+
+	free(listing->text);
+	*listing = (struct listing){ 0 };
+	return 0;
+}
+
+/* core.read_dir(path[, limit]) -> {name = kind, ...} | nil, message, errno (E2BIG: more than limit entries) */
+static int fs_read_dir(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	lua_Integer limit = luaL_optinteger(L, 2, 1000000);
+	struct listing *listing;
+	size_t at = 0;
+	int rc;
+
+	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
+	listing = lua_newuserdatauv(L, sizeof(*listing), 0);
+	*listing = (struct listing){ 0 };
+	if (luaL_newmetatable(L, "procage.listing")) {
+		lua_pushcfunction(L, listing_gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+
+	rc = pc_list_directory(path, (size_t)limit, collect, listing);
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	lua_newtable(L);
+	while (at < listing->size) {
+		const char *kind = listing->text + at, *name = kind + strlen(kind) + 1;
+
+		lua_pushstring(L, kind);
+		lua_setfield(L, -2, name);
+		at = (size_t)(name - listing->text) + strlen(name) + 1;
+	}
+	return 1;
+}
+
+/* core.move(from, to) -> true | nil, message, errno: rename that never replaces */
+static int fs_move(lua_State *L)
+{
+	const char *from = pc_check_path(L, 1);
+
+	return pc_push_result(L, pc_move(from, pc_check_path(L, 2)), from);
+}
+
+/* core.make_dir(path[, mode = 0700]) -> true | nil, message, errno */
+static int fs_make_dir(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	lua_Integer mode = luaL_optinteger(L, 2, 0700);
+
+	luaL_argcheck(L, mode >= 0 && mode <= 07777, 2, "a mode is 0 to 07777");
+	return pc_push_result(L, pc_make_directory(path, (unsigned int)mode), path);
+}
+
+/* core.private_dir(base) -> path | nil, message, errno: base/procage-XXXXXX with tmp, var and shm in it, all mode 0700 */
+static int fs_private_dir(lua_State *L)
+{
+	const char *base = pc_check_path(L, 1);
+	char path[PATH_MAX];
+	int rc, size;
+
+	size = snprintf(path, sizeof(path), "%s/procage-XXXXXX", strcmp(base, "/") ? base : "");
+	luaL_argcheck(L, size > 0 && (size_t)size < sizeof(path), 1, "path too long");
+	rc = pc_private_directory(path);
+	if (rc < 0)
+		return pc_push_result(L, rc, base);
+	lua_pushstring(L, path);
+	return 1;
+}
+
+/* core.remove_tree(path) -> true | nil, message, errno (the first; the rest is gone all the same) */
+static int fs_remove_tree(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+
+	return pc_push_result(L, pc_remove_tree(path), path);
+}
+
+void pc_open_fs(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "stat", fs_stat },
+		{ "lstat", fs_lstat },
+		{ "real_path", fs_real_path },
+		{ "read_dir", fs_read_dir },
+		{ "move", fs_move },
+		{ "make_dir", fs_make_dir },
+		{ "private_dir", fs_private_dir },
+		{ "remove_tree", fs_remove_tree },
+		{ NULL, NULL },
+	};
+
+	luaL_setfuncs(L, functions, 0);
+}

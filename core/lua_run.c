@@ -1,0 +1,320 @@
+/* Bindings: checked plans and runs. */
+#include "lua_check.h"
+#include "lua_core.h"
+#include "plan.h"
+#include "../platform/platform.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define PLAN "procage.plan"
+#define RESULT "procage.result"
+
+/* The bytes stand behind the struct, in the userdata's own memory. */
+struct plan_object {
+	struct pc_plan plan;
+	size_t size;
+	uint64_t bytes[];
+};
+
+/* core.plan(bytes) -> plan | nil, message, errno */
+static int run_plan(lua_State *L)
+{
+	size_t size;
+	const char *bytes = pc_check_string(L, 1, &size), *why;
+	struct plan_object *object;
+	uint32_t op;
+
+	luaL_argcheck(L, size <= PC_MAX_PLAN, 1, "a plan too large");
+	object = lua_newuserdatauv(L, sizeof(*object) + size + 1, 0);
+	object->size = size;
+	memcpy(object->bytes, bytes, size);
+	if (pc_plan_check(object->bytes, size, &object->plan, &why, &op) < 0) {
+		lua_pushnil(L);
+		lua_pushfstring(L, "plan: operation %d: %s", (int)op, why);
+		lua_pushinteger(L, EINVAL);
+		return 3;
+	}
+	luaL_setmetatable(L, PLAN);
+	return 1;
+}
+
+/* plan:ops() -> list of {op=, step?}: what a plan does, for tests and for readers */
+static int plan_ops(lua_State *L)
+{
+	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
+	uint32_t i;
+
+	lua_createtable(L, (int)object->plan.op_count, 0);
+	for (i = 0; i < object->plan.op_count; i++) {
+		const struct pc_op *op = &object->plan.ops[i];
+		const char *path = pc_plan_op_path(&object->plan, i);
+
+		lua_createtable(L, 0, 4);
+		lua_pushstring(L, pc_op_name(op->code));
+		lua_setfield(L, -2, "op");
+		lua_pushinteger(L, (lua_Integer)op->value);
+		lua_setfield(L, -2, "value");
+		if (path) {
+			lua_pushstring(L, path);
+			lua_setfield(L, -2, "path");
+		}
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+/* ---- the specification of a run ----------------------------------------------------------------------------------------- */
+
+static const char *check_text(lua_State *L, int index, const char *what)
+{
+	size_t size;
+	const char *text;
+
+	/* A number's text would die with its stack slot. */
+	if (lua_type(L, index) != LUA_TSTRING)
+		luaL_error(L, "%s: a string is expected, not a %s", what, luaL_typename(L, index));
+	text = lua_tolstring(L, index, &size);
+	if (strlen(text) != size)
+		luaL_error(L, "%s: a NUL byte inside", what);
+	return text;
+}
+
+/*
+ * spec[key] as a NULL-ended array. The array is a userdata left on the stack; the texts live as long as the list, which the
+ * caller's table holds.
+ */
+static const char *const *check_list(lua_State *L, int spec, const char *key, bool may_be_empty)
+{
+	const char **array;
+	lua_Integer count, i;
+
+	if (lua_getfield(L, spec, key) != LUA_TTABLE)
+		luaL_error(L, "%s: a list is expected", key);
+	count = luaL_len(L, -1);
+	if (count > INT_MAX / 16 || (count == 0 && !may_be_empty))
+		luaL_error(L, "%s: too few or too many entries", key);
+	array = lua_newuserdatauv(L, ((size_t)count + 1) * sizeof(*array), 0);
+	for (i = 0; i < count; i++) {
+		lua_rawgeti(L, -2, i + 1);
+		array[i] = check_text(L, -1, key);
+		lua_pop(L, 1);
+	}
+	array[count] = NULL;
+	return array;
+}
+
+static const char *option_path(lua_State *L, int spec, const char *key, bool is_needed)
+{
+	const char *path;
+
+	if (lua_getfield(L, spec, key) == LUA_TNIL) {
+		if (is_needed)
+			luaL_error(L, "%s: missing", key);
+		lua_pop(L, 1);
+		return NULL;
+	}
+	path = check_text(L, -1, key);
+	if (path[0] != '/')
+		luaL_error(L, "%s: an absolute path is expected", key);
+	lua_pop(L, 1); /* the spec holds it */
+	return path;
+}
+
+static lua_Integer option_integer(lua_State *L, int spec, const char *key, lua_Integer absent, lua_Integer least)
+{
+	lua_Integer value = absent;
+	int is_integer;
+
+	if (lua_getfield(L, spec, key) != LUA_TNIL) {
+		value = lua_tointegerx(L, -1, &is_integer);
+		if (!is_integer || value < least)
+			luaL_error(L, "%s: an integer of at least %I is expected", key, (LUAI_UACINT)least);
+	}
+	lua_pop(L, 1);
+	return value;
+}
+
+static void check_input(lua_State *L, int spec, struct pc_run *run)
+{
+	/* Binary-safe: NUL bytes are input like any other. */
+	if (lua_getfield(L, spec, "stdin") == LUA_TSTRING)
+		run->input = lua_tolstring(L, -1, &run->input_size);
+	else if (!lua_isnil(L, -1))
+		luaL_error(L, "stdin: a string is expected, not a %s", luaL_typename(L, -1));
+	lua_pop(L, 1);
+}
+
+static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
+{
+	static const char *const keys[] = { "argv",	 "env",	      "programs",  "cwd",      "directory",	"stdin",     "stdin_fd",
+					    "stdout_fd", "stderr_fd", "is_merged", "takes_signals", "capture_bytes", "timeout_ms",
+					    "grace_ms",	 NULL };
+
+	pc_check_options(L, spec, keys);
+	command->argv = check_list(L, spec, "argv", false);
+	command->envp = check_list(L, spec, "env", true);
+	command->programs = check_list(L, spec, "programs", true);
+	command->cwd = option_path(L, spec, "cwd", true);
+	command->directory = option_path(L, spec, "directory", false);
+	check_input(L, spec, run);
+	run->stdin_fd = (int)option_integer(L, spec, "stdin_fd", -1, 0);
+	run->stdout_fd = (int)option_integer(L, spec, "stdout_fd", -1, 0);
+	run->stderr_fd = (int)option_integer(L, spec, "stderr_fd", -1, 0);
+	run->is_merged = pc_option_boolean(L, spec, "is_merged");
+	run->takes_signals = pc_option_boolean(L, spec, "takes_signals");
+	run->capture_bytes = (size_t)option_integer(L, spec, "capture_bytes", 1 << 20, 0);
+	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
+	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
+}
+
+/* ---- what comes out ------------------------------------------------------------------------------------------------------ */
+
+static int result_gc(lua_State *L)
+{
+	struct pc_result *result = luaL_checkudata(L, 1, RESULT);
+
+	pc_capture_free(&result->out);
+	pc_capture_free(&result->err);
+	return 0;
+}
+
+static void push_capture(lua_State *L, const struct pc_capture *capture)
+{
+	size_t first = capture->tail_size;
+	luaL_Buffer text;
+
+	luaL_buffinit(L, &text);
+	if (capture->head_size)
+		luaL_addlstring(&text, capture->head, capture->head_size);
+	if (capture->tail_size) {
+		/* The ring starts over at its end only when it is full, and then its length is its size. */
+		if (capture->tail_start)
+			first = capture->tail_size - capture->tail_start;
+		luaL_addlstring(&text, capture->tail + capture->tail_start, first);
+		luaL_addlstring(&text, capture->tail, capture->tail_size - first);
+	}
+	luaL_pushresult(&text);
+}
+
+static void set_integer(lua_State *L, const char *key, lua_Integer value)
+{
+	lua_pushinteger(L, value);
+	lua_setfield(L, -2, key);
+}
+
+static void set_boolean(lua_State *L, const char *key, bool value)
+{
+	lua_pushboolean(L, value);
+	lua_setfield(L, -2, key);
+}
+
+static void push_ending(lua_State *L, const struct pc_result *result)
+{
+	set_boolean(L, "is_lost", !result->has_status);
+	if (result->has_status && WIFEXITED(result->wait_status))
+		set_integer(L, "status", WEXITSTATUS(result->wait_status));
+	if (result->has_status && WIFSIGNALED(result->wait_status)) {
+		set_integer(L, "signal", WTERMSIG(result->wait_status));
+		set_boolean(L, "core_dumped", WCOREDUMP(result->wait_status));
+	}
+	set_boolean(L, "timed_out", result->is_timed_out);
+	if (result->cancel_signal)
+		set_integer(L, "cancelled_by", result->cancel_signal);
+}
+
+static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_result *result)
+{
+	lua_createtable(L, 0, 16);
+	push_ending(L, result);
+	set_integer(L, "duration_us", (lua_Integer)result->duration_us);
+	set_integer(L, "user_us", (lua_Integer)result->user_us);
+	set_integer(L, "system_us", (lua_Integer)result->system_us);
+	set_integer(L, "max_rss_kib", (lua_Integer)result->max_rss_kib);
+	if (run->stdout_fd < 0) {
+		push_capture(L, &result->out);
+		lua_setfield(L, -2, "stdout");
+		set_integer(L, "stdout_dropped_bytes", (lua_Integer)result->out.dropped_bytes);
+	}
+	if (run->stderr_fd < 0) {
+		push_capture(L, &result->err);
+		lua_setfield(L, -2, "stderr");
+		set_integer(L, "stderr_dropped_bytes", (lua_Integer)result->err.dropped_bytes);
+	}
+	return 1;
+}
+
+/* nil, message, errno, {step=, op=, path=, errno=} */
+static int push_failure(lua_State *L, const struct pc_plan *plan, const struct pc_failure *failure)
+{
+	const char *step = pc_step_name(failure->step), *op = NULL, *path = NULL;
+
+	if (failure->op < plan->op_count) {
+		op = pc_op_name(plan->ops[failure->op].code);
+		path = pc_plan_op_path(plan, failure->op);
+	}
+	lua_pushnil(L);
+	lua_pushfstring(L, "%s%s%s%s%s: %s", step, op ? ": " : "", op ? op : "", path ? ": " : "", path ? path : "",
+			strerror(-failure->error));
+	lua_pushinteger(L, -failure->error);
+	lua_createtable(L, 0, 4);
+	lua_pushstring(L, step);
+	lua_setfield(L, -2, "step");
+	lua_pushstring(L, op);
+	lua_setfield(L, -2, "op");
+	lua_pushstring(L, path);
+	lua_setfield(L, -2, "path");
+	set_integer(L, "errno", -failure->error);
+	return 4;
+}
+
+/*
+ * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?, stdout_fd?, stderr_fd?, is_merged?, takes_signals?,
+ * capture_bytes?, timeout_ms?, grace_ms?}) -> outcome | nil, message, errno, {step, op, path, errno}
+ */
+static int run_run(lua_State *L)
+{
+	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
+	struct pc_command command = { .stdin_fd = -1 };
+	struct pc_failure failure;
+	struct pc_result *result;
+	struct pc_run run = { 0 };
+	int rc;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	check_spec(L, 2, &command, &run);
+	result = lua_newuserdatauv(L, sizeof(*result), 0);
+	*result = (struct pc_result){ 0 };
+	luaL_setmetatable(L, RESULT);
+
+	rc = pc_run(&object->plan, object->bytes, object->size, &command, &run, result, &failure);
+	if (rc < 0)
+		return push_failure(L, &object->plan, &failure);
+	return push_outcome(L, &run, result);
+}
+
+void pc_open_run(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "plan", run_plan },
+		{ "run", run_run },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg plan_methods[] = {
+		{ "ops", plan_ops },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, PLAN);
+	luaL_newlib(L, plan_methods);
+	lua_setfield(L, -2, "__index");
+	luaL_newmetatable(L, RESULT);
+	lua_pushcfunction(L, result_gc);
+	lua_setfield(L, -2, "__gc");
+	lua_pop(L, 2);
+	luaL_setfuncs(L, functions, 0);
+}
