@@ -26,8 +26,9 @@ lua_Integer pc_check_range(lua_State *L, int arg, lua_Integer min, lua_Integer m
 	lua_Integer value = luaL_checkinteger(L, arg);
 
 	if (value < min || value > max)
-		luaL_argerror(L, arg, lua_pushfstring(L, "%I is not from %I to %I", (LUAI_UACINT)value, (LUAI_UACINT)min,
-						      (LUAI_UACINT)max));
+		luaL_argerror(
+			L, arg,
+			lua_pushfstring(L, "%I is not from %I to %I", (LUAI_UACINT)value, (LUAI_UACINT)min, (LUAI_UACINT)max));
 	return value;
 }
 

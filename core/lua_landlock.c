@@ -198,10 +198,10 @@ static int ruleset_tostring(lua_State *L)
 void pc_open_landlock(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "landlock_abi", landlock_abi },	    { "landlock_cap_abi", landlock_cap_abi },
-		{ "landlock_errata", landlock_errata },	    { "landlock_bits", landlock_bits },
-		{ "landlock_mask", landlock_mask },	    { "landlock_file_mask", landlock_file_mask },
-		{ "landlock_ruleset", landlock_ruleset },   { NULL, NULL },
+		{ "landlock_abi", landlock_abi },	  { "landlock_cap_abi", landlock_cap_abi },
+		{ "landlock_errata", landlock_errata },	  { "landlock_bits", landlock_bits },
+		{ "landlock_mask", landlock_mask },	  { "landlock_file_mask", landlock_file_mask },
+		{ "landlock_ruleset", landlock_ruleset }, { NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
 		{ "add_path", ruleset_add_path },

@@ -17,7 +17,7 @@
 
 /* struct sock_filter: 16-bit code, two 8-bit jumps, 32-bit operand. */
 #define INSTRUCTION_BYTES 8
-#define MAX_INSTRUCTIONS 4096
+#define MAX_INSTRUCTIONS  4096
 
 static const struct {
 	const char *name;

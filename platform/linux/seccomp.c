@@ -5,10 +5,10 @@
  * chain costs several times as much. What libseccomp cannot say is written here:
  *
  *   - A call above the newest known one is refused, also one libseccomp has no name for. The check is prepended.
- *   - int arguments are compared as 32 bits, the way the kernel reads them: 64-bit compares are passed by setting bit 32.
- *     libseccomp has masked equality for that, but no "none of these" over it. So a call whose arguments count is given a
- *     mark as its action (SCMP_ACT_TRACE and a number: no filter of ours traces), and each mark in the exported program becomes a
- *     jump to a block appended behind it. Blocks jump forward only and end in a return.
+ *   - int arguments are compared as 32 bits, as the kernel reads them: setting bit 32 passes a 64-bit compare. libseccomp has
+ *     masked equality for that, but no "none of these" over it. So a call whose arguments count is given a mark as its action
+ *     (SCMP_ACT_TRACE and a number: no filter of ours traces), and each mark in the exported program becomes a jump to a
+ *     block appended behind it. Blocks jump forward only and end in a return.
  *
  * The table of calls refused by number alone is in seccomp_calls.c.
  */
@@ -32,22 +32,22 @@
 
 #if defined(__x86_64__)
 #define NATIVE_AUDIT_ARCH AUDIT_ARCH_X86_64
-#define NATIVE_SCMP_ARCH SCMP_ARCH_X86_64
+#define NATIVE_SCMP_ARCH  SCMP_ARCH_X86_64
 #elif defined(__aarch64__)
 #define NATIVE_AUDIT_ARCH AUDIT_ARCH_AARCH64
-#define NATIVE_SCMP_ARCH SCMP_ARCH_AARCH64
+#define NATIVE_SCMP_ARCH  SCMP_ARCH_AARCH64
 #else
 #error "the filter names its architectures: x86_64 and aarch64"
 #endif
 
-#define ALLOW SECCOMP_RET_ALLOW
+#define ALLOW	      SECCOMP_RET_ALLOW
 #define REFUSE(error) (SECCOMP_RET_ERRNO | (uint32_t)(error))
 
 /*
  * What socket() answers to a program that has no network. python, node and curl name the error and go on; getaddrinfo still
- * resolves localhost and answers "try again" for the rest, as it does with EAFNOSUPPORT. But that one also reads as "this machine
- * has no IPv6" (or no IPv4): test suites skip in silence and runtimes try the other family, where "Permission denied" says that
- * somebody refused.
+ * resolves localhost and answers "try again" for the rest, as it does with EAFNOSUPPORT. But that one also reads as "this
+ * machine has no IPv6" (or no IPv4): test suites skip in silence and runtimes try the other family, where "Permission denied"
+ * says that somebody refused.
  */
 #define NO_NETWORK EACCES
 
@@ -65,7 +65,7 @@ static void emit(struct program *p, int code, uint32_t k, uint8_t jt, uint8_t jf
 		p->is_full = true;
 		return;
 	}
-	p->insn[p->count++] = (struct sock_filter){ .code = (uint16_t)code, .jt = jt, .jf = jf, .k = k };
+	p->insn[p->count++] = (struct sock_filter) { .code = (uint16_t)code, .jt = jt, .jf = jf, .k = k };
 }
 
 static void load(struct program *p, size_t offset)
@@ -215,9 +215,9 @@ static void clone_block(struct program *p, const struct pc_filter_spec *spec)
 {
 	(void)spec;
 	load_arg_low(p, 0);
-	ret_if_any_bit(p,
-		       CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
-		       REFUSE(EPERM));
+	ret_if_any_bit(
+		p, CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
+		REFUSE(EPERM));
 	ret(p, ALLOW);
 }
 
@@ -248,8 +248,9 @@ static void ioctl_block(struct program *p, const struct pc_filter_spec *spec)
 }
 
 /*
- * Allowed: asking (0xffffffff), PER_LINUX and PER_LINUX32 (setarch, linux32), with UNAME26 (0x20000) and ADDR_NO_RANDOMIZE (0x40000, gdb and
- * setarch -R). Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the personalities of other systems, which weaken every later exec.
+ * Allowed: asking (0xffffffff), PER_LINUX and PER_LINUX32 (setarch, linux32), with UNAME26 (0x20000) and ADDR_NO_RANDOMIZE
+ * (0x40000, for gdb and setarch -R). Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the personalities of other systems, which weaken
+ * every later exec.
  */
 static void personality_block(struct program *p, const struct pc_filter_spec *spec)
 {
@@ -324,8 +325,8 @@ static void sendmmsg_block(struct program *p, const struct pc_filter_spec *spec)
 }
 
 /*
- * TCP_FASTOPEN_CONNECT puts the connection off to the first write. TCP_ULP can turn the socket into an SMC one ("smc"), which Landlock
- * takes for no TCP; its name is behind a pointer, so kernel TLS goes as well and ENOENT says "no such protocol here".
+ * TCP_FASTOPEN_CONNECT puts the connection off to the first write. TCP_ULP can turn the socket into an SMC one ("smc"), which
+ * Landlock takes for no TCP; its name is behind a pointer, so kernel TLS goes as well and ENOENT says "no such protocol here".
  */
 static void setsockopt_block(struct program *p, const struct pc_filter_spec *spec)
 {
@@ -486,7 +487,7 @@ static int append_tree(struct program *p, const struct pc_filter_spec *spec)
 	if (!ctx)
 		return -ENOMEM;
 
-	/* Another architecture, the x32 range too, finds a kernel without any call: ENOSYS, and a program that can exit cleanly. */
+	/* Another architecture, the x32 range too, finds a kernel without any call. The prologue says the same, earlier. */
 	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 	if (rc == 0)
 		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
@@ -507,8 +508,8 @@ out:
 /* ---- the whole -------------------------------------------------------------------------------------------------------- */
 
 /*
- * The architecture first: a number means nothing without it. The range check covers x32 (bit 30) as well. -1 is no call: a tracer
- * writes it to skip one, and the kernel does nothing for it.
+ * The architecture first: a number means nothing without it. The range check covers x32 (bit 30) as well. -1 is no call: a
+ * tracer writes it to skip one, and the kernel does nothing for it.
  */
 static void write_prologue(struct program *p)
 {
@@ -570,7 +571,7 @@ static int link_blocks(struct program *p, const struct pc_filter_spec *spec, siz
 
 			if (insn->code != (BPF_RET | BPF_K) || insn->k != mark_of(i))
 				continue;
-			*insn = (struct sock_filter){ .code = BPF_JMP | BPF_JA, .k = (uint32_t)(block - at - 1) };
+			*insn = (struct sock_filter) { .code = BPF_JMP | BPF_JA, .k = (uint32_t)(block - at - 1) };
 			found = true;
 		}
 

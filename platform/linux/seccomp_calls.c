@@ -26,7 +26,8 @@ static const struct pc_refused_call calls[] = {
 	{ "fsconfig", 431, EPERM, PC_REFUSE_ALWAYS, "5.2", "opens file system code to untrusted options", "new mount tools" },
 	{ "fsmount", 432, EPERM, PC_REFUSE_ALWAYS, "5.2", "mount(2) by another name", "new mount tools" },
 	{ "fspick", 433, EPERM, PC_REFUSE_ALWAYS, "5.2", "reconfigures a mounted file system", "new mount tools" },
-	{ "mount_setattr", 442, EPERM, PC_REFUSE_ALWAYS, "5.12", "clears read-only on a mount, past Landlock", "new mount tools" },
+	{ "mount_setattr", 442, EPERM, PC_REFUSE_ALWAYS, "5.12", "clears read-only on a mount, past Landlock",
+	  "new mount tools" },
 	{ "open_tree_attr", 467, EPERM, PC_REFUSE_ALWAYS, "6.15", "open_tree and mount_setattr in one", "new mount tools" },
 
 	/* Namespaces. clone and unshare keep their other uses: seccomp.c compares their flags. */
@@ -51,7 +52,8 @@ static const struct pc_refused_call calls[] = {
 	{ "userfaultfd", -1, EPERM, PC_REFUSE_ALWAYS, "4.3", "holds the kernel inside a copy from user memory",
 	  "QEMU post-copy migration, CRIU" },
 	{ "lookup_dcookie", -1, EPERM, PC_REFUSE_ALWAYS, "2.5.43", "turns cookies into paths of the whole system", "oprofile" },
-	{ "nfsservctl", -1, EPERM, PC_REFUSE_ALWAYS, "2.2", "steers the kernel's NFS server (gone since 3.1)", "old nfs-utils" },
+	{ "nfsservctl", -1, EPERM, PC_REFUSE_ALWAYS, "2.2", "steers the kernel's NFS server (gone since 3.1)",
+	  "old nfs-utils" },
 
 	/* Keyrings belong to the user and no namespace; a key is reached by its serial number. */
 	{ "add_key", -1, EPERM, PC_REFUSE_ALWAYS, "2.6.10", "plants a key for programs outside", "keyutils, Kerberos caches" },
@@ -88,12 +90,15 @@ static const struct pc_refused_call calls[] = {
 	  "PostgreSQL, X11 MIT-SHM (falls back), fakeroot" },
 	{ "shmat", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "as shmget; a segment's number can be guessed", "as shmget" },
 	{ "shmctl", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "removes segments of processes outside", "ipcs, ipcrm" },
-	{ "shmdt", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "nothing; kept with its family, so that a probe sees none of it", "as shmget" },
-	{ "msgget", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "message queues with processes outside", "fakeroot (sysv), old daemons" },
+	{ "shmdt", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "nothing; kept with its family, so that a probe sees none of it",
+	  "as shmget" },
+	{ "msgget", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "message queues with processes outside",
+	  "fakeroot (sysv), old daemons" },
 	{ "msgsnd", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "writes to a queue outside", "as msgget" },
 	{ "msgrcv", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "takes messages meant for others", "as msgget" },
 	{ "msgctl", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "removes queues of processes outside", "ipcs, ipcrm" },
-	{ "semget", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "semaphores with processes outside", "PostgreSQL, PHP's sem_get, fakeroot" },
+	{ "semget", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "semaphores with processes outside",
+	  "PostgreSQL, PHP's sem_get, fakeroot" },
 	{ "semop", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "blocks processes outside", "as semget" },
 	{ "semctl", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "removes semaphores of processes outside", "ipcs, ipcrm" },
 	{ "semtimedop", -1, ENOSYS, PC_REFUSE_SYSV, "2.5.52", "blocks processes outside", "as semget" },

@@ -62,10 +62,7 @@ PC_SYS long pc_sys4(long nr, long a, long b, long c, long d)
 	register long r10 __asm__("r10") = d;
 	long ret;
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-			 : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
 	return ret;
 }
 
@@ -75,10 +72,7 @@ PC_SYS long pc_sys5(long nr, long a, long b, long c, long d, long e)
 	register long r8 __asm__("r8") = e;
 	long ret;
 
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-			 : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
 	return ret;
 }
 
@@ -108,10 +102,7 @@ PC_SYS long pc_sys6(long nr, long a, long b, long c, long d, long e, long f)
 	register long x4 __asm__("x4") = e;
 	register long x5 __asm__("x5") = f;
 
-	__asm__ volatile("svc #0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-			 : "memory", "cc");
+	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory", "cc");
 	return x0;
 }
 
@@ -226,12 +217,12 @@ struct pc_statx {
 
 _Static_assert(sizeof(struct pc_statx) == 256, "the kernel writes 256 bytes");
 
-#define PC_STATX_TYPE 0x1u
-#define PC_STATX_BASIC 0x7ffu
+#define PC_STATX_TYPE	 0x1u
+#define PC_STATX_BASIC	 0x7ffu
 #define PC_AT_EMPTY_PATH 0x1000
-#define PC_S_IFMT 0170000u
-#define PC_S_IFDIR 0040000u
-#define PC_S_IFLNK 0120000u
+#define PC_S_IFMT	 0170000u
+#define PC_S_IFDIR	 0040000u
+#define PC_S_IFLNK	 0120000u
 
 /* With an empty path and PC_AT_EMPTY_PATH in flags: the object that `dirfd` names, also an O_PATH one. Linux 4.11. */
 PC_SYS int pc_sys_statx(int dirfd, const char *path, int flags, unsigned int mask, struct pc_statx *st)
