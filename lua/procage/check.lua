@@ -1,0 +1,258 @@
+--- Checks of plain data, put together in tables by profile, host and config. A check takes a value and the path of its
+--- key, and returns nil when the value is good, else a message that names the key and what was expected.
+
+local nearest = require("procage.nearest")
+local path = require("procage.path")
+
+---@alias procage.Check fun(value: any, key: string): string?
+
+local M = {}
+
+--- A value as a message shows it: short, on one line, no control characters.
+---@param value any
+---@return string
+function M.show(value)
+  if type(value) == "string" then
+    local text = #value > 60 and value:sub(1, 57) .. "..." or value
+    return '"' .. text:gsub('[%c"\\]', function(c)
+      return ("\\x%02x"):format(c:byte())
+    end) .. '"'
+  elseif type(value) == "number" or type(value) == "boolean" then
+    return tostring(value)
+  end
+  return value == nil and "nothing" or "a " .. type(value)
+end
+
+---@param key string
+---@param expected string
+---@param value any
+---@return string
+function M.mismatch(key, expected, value)
+  return ("%s: expected %s, got %s"):format(key, expected, M.show(value))
+end
+
+---@param of string  a Lua type
+---@param called string  what messages call it
+---@return procage.Check
+function M.type(of, called)
+  return function(value, key)
+    if type(value) ~= of then
+      return M.mismatch(key, called, value)
+    end
+  end
+end
+
+M.boolean = M.type("boolean", "true or false")
+
+--- A C string: what the kernel would cut at a NUL byte is not what was checked.
+---@type procage.Check
+function M.text(value, key)
+  if type(value) ~= "string" or value == "" then
+    return M.mismatch(key, "a text", value)
+  elseif value:find("\0", 1, true) then
+    return key .. ": holds a NUL byte"
+  end
+end
+
+--- Zero included.
+---@type procage.Check
+function M.count(value, key)
+  if math.type(value) ~= "integer" or value < 0 then
+    return M.mismatch(key, "a whole number of 0 or more", value)
+  end
+end
+
+---@type procage.Check
+function M.positive(value, key)
+  if math.type(value) ~= "integer" or value < 1 then
+    return M.mismatch(key, "a positive whole number", value)
+  end
+end
+
+---@type procage.Check
+function M.port(value, key)
+  if math.type(value) ~= "integer" or value < 1 or value > 65535 then
+    return M.mismatch(key, "a port, 1..65535", value)
+  end
+end
+
+--- Absolute and in the one spelling that `path.normalise` gives.
+---@type procage.Check
+function M.path(value, key)
+  local bad = M.text(value, key)
+  if bad then
+    return bad
+  elseif not path.is_absolute(value) then
+    return M.mismatch(key, "an absolute path", value)
+  elseif path.has_parent_step(value) then
+    return M.mismatch(key, "a resolved path, without ..", value)
+  elseif path.normalise(value) ~= value then
+    return M.mismatch(key, M.show(path.normalise(value)) .. " (no doubled or trailing slash, no .)", value)
+  end
+end
+
+--- A path below a directory yet to be named: `.envrc`, `.vscode/tasks.json`.
+---@type procage.Check
+function M.relative_name(value, key)
+  local bad = M.text(value, key)
+  if bad then
+    return bad
+  elseif path.is_absolute(value) or path.has_parent_step(value) or path.normalise(value) ~= value or value == "." then
+    return M.mismatch(key, "a name, or names joined by /", value)
+  end
+end
+
+--- The name of an environment variable.
+---@type procage.Check
+function M.variable(value, key)
+  local bad = M.text(value, key)
+  if bad then
+    return bad
+  elseif value:find("=", 1, true) then
+    return M.mismatch(key, "a variable's name, without =", value)
+  end
+end
+
+---@param known string[]
+---@return procage.Check
+function M.one_of(known)
+  return function(value, key)
+    for _, name in ipairs(known) do
+      if value == name then
+        return nil
+      end
+    end
+    local hint = type(value) == "string" and nearest.hint(value, known) or ""
+    return M.mismatch(key, "one of " .. table.concat(known, ", "), value) .. hint
+  end
+end
+
+--- The length of a list without holes, or nil and the key that makes it none.
+---@param value table
+---@return integer? length
+---@return string? offender
+local function dense_length(value)
+  local count, highest, stray = 0, 0, nil
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" or key < 1 then
+      local name = tostring(key)
+      stray = (stray == nil or name < stray) and name or stray
+    else
+      count, highest = count + 1, math.max(highest, key)
+    end
+  end
+  if stray then
+    return nil, "the key " .. M.show(stray)
+  elseif count ~= highest then
+    return nil, ("%d entries up to index %d"):format(count, highest)
+  end
+  return count
+end
+
+---@param item procage.Check
+---@param minimum? integer  fewest entries
+---@return procage.Check
+function M.list(item, minimum)
+  return function(value, key)
+    if type(value) ~= "table" then
+      return M.mismatch(key, "a list", value)
+    end
+    local length, offender = dense_length(value)
+    if not length then
+      return ("%s: expected a list without holes, got %s"):format(key, offender)
+    elseif length < (minimum or 0) then
+      return ("%s: expected %d entries or more, got %d"):format(key, minimum, length)
+    end
+    for i, entry in ipairs(value) do
+      local bad = item(entry, ("%s[%d]"):format(key, i))
+      if bad then
+        return bad
+      end
+    end
+  end
+end
+
+--- The keys of a table as text, sorted: which of two mistakes is told must not depend on `pairs`.
+---@param value table
+---@return { name: string, key: any }[]
+local function sorted_keys(value)
+  local keys = {}
+  for key in pairs(value) do
+    keys[#keys + 1] = { name = tostring(key), key = key }
+  end
+  table.sort(keys, function(a, b)
+    return a.name < b.name
+  end)
+  return keys
+end
+
+---@param key_check procage.Check
+---@param value_check procage.Check
+---@return procage.Check
+function M.map(key_check, value_check)
+  return function(value, key)
+    if type(value) ~= "table" then
+      return M.mismatch(key, "a table", value)
+    end
+    for _, entry in ipairs(sorted_keys(value)) do
+      local at = key .. "." .. entry.name
+      local bad = key_check(entry.key, at) or value_check(value[entry.key], at)
+      if bad then
+        return bad
+      end
+    end
+  end
+end
+
+---@class procage.Field
+---@field name string
+---@field check procage.Check
+---@field required? boolean
+
+--- A table with these keys and no other. At the top, where `key` is empty, key paths start with the field's own name.
+---@param fields procage.Field[]
+---@param called string  what an entry is called: "field", "key"
+---@return procage.Check
+function M.record(fields, called)
+  local names, by_name = {}, {}
+  for i, field in ipairs(fields) do
+    names[i], by_name[field.name] = field.name, field
+  end
+  return function(value, key)
+    if type(value) ~= "table" then
+      return M.mismatch(key == "" and "top level" or key, "a table", value)
+    end
+    local prefix = key == "" and "" or key .. "."
+    for _, entry in ipairs(sorted_keys(value)) do
+      if not by_name[entry.key] then
+        return ("%s%s: unknown %s%s"):format(prefix, entry.name, called, nearest.hint(entry.name, names))
+      end
+    end
+    for _, field in ipairs(fields) do
+      local item = value[field.name]
+      if item == nil and field.required then
+        return ("%s%s: missing"):format(prefix, field.name)
+      end
+      local bad = item ~= nil and field.check(item, prefix .. field.name)
+      if bad then
+        return bad
+      end
+    end
+  end
+end
+
+--- One of two checks, by what the value looks like: the message is then about the form that was meant.
+---@param is_first fun(value: any): boolean  which of the two applies
+---@param first procage.Check
+---@param other procage.Check
+---@return procage.Check
+function M.either(is_first, first, other)
+  return function(value, key)
+    if is_first(value) then
+      return first(value, key)
+    end
+    return other(value, key)
+  end
+end
+
+return M
