@@ -1,0 +1,447 @@
+--- The clauses and what can hold each: data for fit.
+---
+--- A clause has alternatives, best first. Which ones follows from the profile alone, never from the host: so a host with
+--- more facts meets the needs of the same alternative or of an earlier one, and enforces no less.
+
+local path = require("procage.path")
+local profiles = require("procage.profile")
+
+---@class procage.Also
+---@field [1] string  mechanism
+---@field without? string  what its absence means
+
+---@class procage.Alternative
+---@field all string[]  mechanisms that must all hold
+---@field needs? procage.Need[]  facts beyond those of its mechanisms
+---@field also? procage.Also[]
+---@field gap? string  taken, the clause is unenforced under this id
+---@field tightened? boolean  taken, the host denies more than was asked
+---@field id? string  of what is tightened
+---@field reason? string  instead of the fact that the first alternative lacks
+---@field effect? string
+---@field lift? string
+---@field guard? string
+
+---@param why string
+---@return procage.Alternative[]
+local function nothing(why)
+  return { { all = {}, reason = why } }
+end
+
+--- The entries of `list` that lie in some writable tree.
+---@param profile procage.Profile
+---@param list string[]
+---@return boolean
+local function any_writable(profile, list)
+  local trees = profiles.writable_trees(profile)
+  for _, item in ipairs(list) do
+    if path.tree_of(item, trees) then
+      return true
+    end
+  end
+  return false
+end
+
+---@param profile procage.Profile
+---@return boolean
+local function writes_something(profile)
+  return #profiles.writable_trees(profile) > 0
+end
+
+local read_all = {
+  { all = { "landlock-fs" }, also = { { "mount-tree", without = "device nodes are closed by Landlock alone" } } },
+  { all = { "mount-tree", "mask" } },
+}
+
+local read_list = {
+  { all = { "landlock-fs" }, also = { { "mount-tree", without = "device nodes are closed by Landlock alone" } } },
+  { all = {}, gap = "read", effect = "every file that the user can read can be read, but the hidden ones" },
+}
+
+local write = {
+  {
+    all = { "landlock-fs" },
+    needs = { { fact = "landlock_abi", floor = 2 } },
+    also = { { "mount-tree", without = "writes are stopped by Landlock alone" } },
+  },
+  {
+    all = { "landlock-fs" },
+    also = { { "mount-tree", without = "writes are stopped by Landlock alone" } },
+    effect = "renames and hard links from one directory to another fail (EXDEV)",
+  },
+  {
+    all = { "mount-tree" },
+    effect = "FIFOs of programs outside stay writable: a read-only mount does not stop them",
+  },
+}
+
+local truncate = {
+  { all = { "landlock-fs" }, needs = { { fact = "landlock_abi", floor = 3 } }, also = { { "mount-tree" } } },
+  { all = { "mount-tree" } },
+  {
+    all = {},
+    gap = "truncate",
+    effect = "files outside the writable trees that the user owns can be cut to any length",
+  },
+}
+
+local metadata = {
+  { all = { "mount-tree" } },
+  {
+    all = {},
+    gap = "metadata",
+    effect = "mode, owner, times and extended attributes of the user's files outside the writable trees can be changed",
+  },
+}
+
+local device_ioctl = {
+  { all = { "landlock-fs" }, needs = { { fact = "landlock_abi", floor = 5 } }, also = { { "mount-tree" } } },
+  { all = { "mount-tree" } },
+  { all = {}, gap = "device_ioctl", effect = "a device that can be opened (the terminal) takes any ioctl" },
+}
+
+local REPLACE_EFFECT = "a hidden file that a program outside replaces during the run can be read from then on"
+local REPLACE_GUARD = "checked before and after the run; a replacement is named"
+
+local hidden_outside = {
+  { all = { "landlock-fs" }, also = { { "mask", without = "hidden paths are closed, not invisible" } } },
+  {
+    all = { "mask" },
+    gap = "replace",
+    effect = REPLACE_EFFECT,
+    guard = REPLACE_GUARD,
+  },
+}
+
+local INSIDE_REASON = "inside a writable tree only a mask can hide, and a rename from outside takes it away"
+local INSIDE_LIFT = "hidden paths outside the writable trees"
+
+local hidden_inside = {
+  {
+    all = { "landlock-fs", "mask" },
+    gap = "replace",
+    reason = INSIDE_REASON,
+    effect = REPLACE_EFFECT,
+    lift = INSIDE_LIFT,
+    guard = REPLACE_GUARD,
+  },
+  {
+    all = { "mask" },
+    gap = "replace",
+    reason = INSIDE_REASON,
+    effect = REPLACE_EFFECT,
+    lift = INSIDE_LIFT,
+    guard = REPLACE_GUARD,
+  },
+  { all = { "landlock-fs" }, gap = "carve", effect = "hidden files inside writable trees can be read and written" },
+}
+
+local stat = {
+  { all = { "mask" } },
+  { all = {}, gap = "stat", effect = "names, sizes and times of hidden files can be seen" },
+}
+
+local read_only = {
+  { all = { "bind-read-only" } },
+  { all = {}, gap = "carve", effect = "read-only and hidden paths inside writable trees can be written" },
+}
+
+local git = {
+  { all = { "bind-read-only" } },
+  {
+    all = {},
+    gap = "carve",
+    effect = "the git directory can be written: hooks and configuration in it would run at the next git command outside",
+  },
+}
+
+local handoff = {
+  { all = { "bind-read-only" } },
+  {
+    all = {},
+    gap = "trust_handoff",
+    effect = "files that other programs run later can be changed: look at them before you use the tree",
+  },
+}
+
+--- No mechanism yet: a mount covers only a name that exists, and a placeholder would be left behind in the tree.
+local handoff_absent = {
+  {
+    all = {},
+    gap = "trust_handoff",
+    reason = "a mount can cover only a name that exists",
+    effect = "hand-off files that did not exist can be made, and are there until the run is dead",
+    lift = "nothing in this version",
+    guard = "moved out of the tree and reported once the run is dead",
+  },
+}
+
+local tmp_private = {
+  {
+    all = { "private-tmp" },
+    also = {
+      { "private-tmp-mount", without = "only TMPDIR is private: /tmp, /var/tmp and /dev/shm are the host's, not writable" },
+    },
+  },
+}
+
+local network_none = {
+  { all = { "seccomp-families" }, also = { { "netns", without = "the network is closed by the filter alone" } } },
+}
+
+local loopback_run = {
+  { all = { "netns" }, also = { { "seccomp-families" } } },
+  {
+    all = { "seccomp-families" },
+    tightened = true,
+    id = "loopback",
+    effect = "no network at all: servers on 127.0.0.1 cannot be started or reached",
+  },
+}
+
+--- The host's own loopback, without the network, takes somebody who looks at each connect.
+local loopback_host = {
+  {
+    all = { "seccomp-families" },
+    also = { { "netns", without = "the network is closed by the filter alone" } },
+    tightened = true,
+    id = "loopback",
+    reason = "the host's loopback cannot be given without the rest of the network",
+    effect = "no network at all: servers on 127.0.0.1 cannot be started or reached",
+    lift = 'loopback = "run", or network = "all"',
+  },
+}
+
+local ports = {
+  {
+    all = { "landlock-net", "seccomp-net-ports" },
+    effect = "the ports can be reached at any address, loopback included; no datagrams, so no DNS of one's own",
+  },
+  {
+    all = { "seccomp-families" },
+    also = { { "netns", without = "the network is closed by the filter alone" } },
+    tightened = true,
+    id = "ports",
+    effect = "no network at all, not even the listed ports",
+  },
+}
+
+local sockets = {
+  { all = { "landlock-unix" }, also = { { "socket-masks" } } },
+  {
+    all = { "socket-masks" },
+    gap = "sockets",
+    effect = "a Unix socket that a program outside binds after the plan was made can be reached: such a program may act for"
+      .. " the run, unconfined",
+    guard = "sockets found when the plan is made are covered",
+  },
+  {
+    all = {},
+    gap = "sockets",
+    effect = "Unix sockets of programs outside (D-Bus, Docker, tmux …) can be reached: such a program may act for the run,"
+      .. " unconfined",
+  },
+}
+
+local abstract_private_net = {
+  { all = { "netns" }, also = { { "landlock-scope-abstract" } } },
+  { all = { "landlock-scope-abstract" } },
+  { all = {}, gap = "sockets", effect = "abstract Unix sockets of programs outside can be reached" },
+}
+
+--- A run that has the host's network is in the host's network namespace.
+local abstract_host_net = {
+  { all = { "landlock-scope-abstract" } },
+  { all = {}, gap = "sockets", effect = "abstract Unix sockets of programs outside can be reached" },
+}
+
+local env = { { all = { "environment" } } }
+
+local signals = {
+  { all = { "pidns" }, also = { { "landlock-scope-signal" } } },
+  {
+    all = { "landlock-scope-signal" },
+    effect = "numbers, names and command lines of the user's other processes can be seen in /proc",
+  },
+  {
+    all = { "landlock-fs", "seccomp-kill-all" },
+    gap = "signal_scope",
+    effect = "a signal sent by number reaches the user's other processes",
+  },
+  {
+    all = { "seccomp-kill-all" },
+    gap = "signal_scope",
+    effect = "a signal sent by number reaches the user's other processes, and /proc shows their environment",
+  },
+}
+
+local ipc = {
+  { all = { "ipcns" } },
+  {
+    all = { "seccomp-sysv" },
+    tightened = true,
+    effect = "System V shared memory, semaphores and message queues cannot be used",
+  },
+}
+
+local process_tree = {
+  { all = { "pidns" } },
+  {
+    all = { "reaper" },
+    gap = "process_tree",
+    effect = "a process that evades or kills the reaper may outlive the run",
+    guard = "the reaper sweeps what the run started until none is left",
+  },
+}
+
+---@param limits procage.Limits
+---@param names string[]
+---@return boolean
+local function asks(limits, names)
+  for _, name in ipairs(names) do
+    if limits[name] then
+      return true
+    end
+  end
+  return false
+end
+
+---@param limits procage.Limits
+---@return procage.Alternative[]
+local function limit_alternatives(limits)
+  local all = {}
+  if asks(limits, { "timeout_ms", "output_bytes" }) then
+    all[#all + 1] = "library"
+  end
+  if asks(limits, { "file_bytes", "cpu_ms" }) then
+    all[#all + 1] = "rlimits"
+  end
+  if not asks(limits, { "memory_bytes", "processes" }) then
+    return #all > 0 and { { all = all } } or nothing("no limit is asked for")
+  end
+  return {
+    {
+      all = all,
+      gap = "limits",
+      reason = "memory and number of processes need a cgroup, which this version does not use",
+      effect = "memory_bytes and processes are not enforced",
+      lift = "nothing in this version",
+    },
+  }
+end
+
+---@class procage.Clause
+---@field clause string
+---@field alternatives fun(profile: procage.Profile): procage.Alternative[]
+
+---@param alternatives procage.Alternative[]
+---@return fun(): procage.Alternative[]
+local function always(alternatives)
+  return function()
+    return alternatives
+  end
+end
+
+--- In the order of the report.
+---@type procage.Clause[]
+return {
+  {
+    clause = "read",
+    alternatives = function(profile)
+      return profile.read == "all" and read_all or read_list
+    end,
+  },
+  { clause = "write", alternatives = always(write) },
+  { clause = "truncate", alternatives = always(truncate) },
+  { clause = "metadata", alternatives = always(metadata) },
+  { clause = "device_ioctl", alternatives = always(device_ioctl) },
+  {
+    clause = "hidden",
+    alternatives = function(profile)
+      if #profile.hidden == 0 then
+        return nothing("nothing is hidden")
+      end
+      return any_writable(profile, profile.hidden) and hidden_inside or hidden_outside
+    end,
+  },
+  {
+    clause = "stat",
+    alternatives = function(profile)
+      return #profile.hidden == 0 and nothing("nothing is hidden") or stat
+    end,
+  },
+  {
+    clause = "read_only",
+    alternatives = function(profile)
+      local carved = any_writable(profile, profile.read_only) or any_writable(profile, profile.hidden)
+      return carved and read_only or nothing("nothing to carve")
+    end,
+  },
+  {
+    clause = "git",
+    alternatives = function(profile)
+      if profile.git == "write" then
+        return nothing("the git directory is to be writable")
+      elseif not profile.workspace or not any_writable(profile, { profile.workspace }) then
+        return nothing("no writable workspace")
+      end
+      return git
+    end,
+  },
+  {
+    clause = "handoff",
+    alternatives = function(profile)
+      if #profile.handoff == 0 then
+        return nothing("no hand-off file is named")
+      end
+      return writes_something(profile) and handoff or nothing("nothing is writable")
+    end,
+  },
+  {
+    clause = "handoff_absent",
+    alternatives = function(profile)
+      if #profile.handoff == 0 then
+        return nothing("no hand-off file is named")
+      end
+      return writes_something(profile) and handoff_absent or nothing("nothing is writable")
+    end,
+  },
+  {
+    clause = "tmp",
+    alternatives = function(profile)
+      return profile.tmp == "shared" and nothing("shared with the host, as asked") or tmp_private
+    end,
+  },
+  {
+    clause = "network",
+    alternatives = function(profile)
+      if profile.network == "all" then
+        return nothing("the network is open, as asked")
+      elseif profile.network == "none" then
+        return network_none
+      elseif profile.network == "loopback" then
+        return profile.loopback == "host" and loopback_host or loopback_run
+      end
+      return ports
+    end,
+  },
+  { clause = "sockets", alternatives = always(sockets) },
+  {
+    clause = "abstract",
+    alternatives = function(profile)
+      local is_private = profile.network == "none" or profile.network == "loopback"
+      -- Ports too: a host that tightens them to none would hide its abstract sockets, a better one would not.
+      return is_private and abstract_private_net or abstract_host_net
+    end,
+  },
+  { clause = "env", alternatives = always(env) },
+  { clause = "signals", alternatives = always(signals) },
+  { clause = "ipc", alternatives = always(ipc) },
+  { clause = "process_tree", alternatives = always(process_tree) },
+  {
+    clause = "limits",
+    alternatives = function(profile)
+      return limit_alternatives(profile.limits)
+    end,
+  },
+}

@@ -1,0 +1,261 @@
+--- What of a profile a host can hold: a fitted profile and a report. Pure: no clock, no file, no environment.
+---
+--- An alternative (clauses.lua) is a set of mechanisms that must all hold; the first whose needs the host meets is taken. A
+--- mechanism marked `also` is a second lock: added where the host has it, its absence stated.
+
+local clauses = require("procage.clauses")
+local host_facts = require("procage.host")
+local mechanisms = require("procage.mechanisms")
+local path = require("procage.path")
+local profiles = require("procage.profile")
+
+---@class procage.Row
+---@field clause string
+---@field state "enforced"|"tightened"|"unenforced"
+---@field mechanisms string[]
+---@field id? string  the gap, or what was tightened
+---@field reason? string
+---@field effect? string  what it means for the user
+---@field lift? string  what would lift it on this host
+---@field guard? string  what is done in its place
+
+local M = {}
+
+--- EOPNOTSUPP: the code of every refusal for want of mechanisms.
+M.UNAVAILABLE = 95
+
+--- The clauses, in the order of the report.
+M.clauses = clauses
+
+--- The first fact that a set of mechanisms lacks on this host.
+---@param names string[]
+---@param extra? procage.Need[]
+---@param host procage.Host
+---@return string? fact
+---@return integer? floor
+local function lacking(names, extra, host)
+  for _, name in ipairs(names) do
+    local fact, floor = host_facts.lacks(host, mechanisms.by_name[name].needs)
+    if fact then
+      return fact, floor
+    end
+  end
+  return host_facts.lacks(host, extra or {})
+end
+
+---@param alternatives procage.Alternative[]
+---@param host procage.Host
+---@return procage.Alternative? chosen
+---@return integer? place
+local function choose(alternatives, host)
+  for place, alternative in ipairs(alternatives) do
+    if not lacking(alternative.all, alternative.needs, host) then
+      return alternative, place
+    end
+  end
+  return nil
+end
+
+--- The second locks that the host has, and what the absence of the others means.
+---@param also procage.Also[]
+---@param host procage.Host
+---@return string[] names
+---@return string[] notes
+---@return string? lift  of the first that is absent
+local function second_locks(also, host)
+  local names, notes, lift = {}, {}, nil
+  for _, entry in ipairs(also) do
+    local fact, floor = lacking({ entry[1] }, nil, host)
+    if not fact then
+      names[#names + 1] = entry[1]
+    else
+      local _, cure = host_facts.explain_missing(fact, host, floor)
+      lift = lift or cure
+      notes[#notes + 1] = entry.without or ("one lock only, without " .. entry[1])
+    end
+  end
+  return names, notes, lift
+end
+
+---@param alternative procage.Alternative
+---@return "enforced"|"tightened"|"unenforced"
+local function state_of(alternative)
+  return alternative.gap and "unenforced" or alternative.tightened and "tightened" or "enforced"
+end
+
+--- Why the best alternative was not taken, and its cure here.
+---@param row procage.Row
+---@param alternatives procage.Alternative[]
+---@param place integer
+---@param host procage.Host
+local function explain_choice(row, alternatives, place, host)
+  local fact, floor = lacking(alternatives[1].all, alternatives[1].needs, host)
+  if place == 1 or not fact then
+    return
+  end
+  local reason, lift = host_facts.explain_missing(fact, host, floor)
+  local is_worse = row.state ~= "enforced" or alternatives[place].effect ~= nil
+  if is_worse then
+    row.reason, row.lift = row.reason or reason, row.lift or lift
+  end
+end
+
+---@param clause string
+---@param alternatives procage.Alternative[]
+---@param host procage.Host
+---@return procage.Row
+local function row_of(clause, alternatives, host)
+  local chosen, place = choose(alternatives, host)
+  assert(chosen, clause .. ": no alternative holds, and the host was not refused")
+  local names, notes, lift = second_locks(chosen.also or {}, host)
+  table.move(chosen.all, 1, #chosen.all, #names + 1, names)
+  table.sort(names)
+  if chosen.effect then
+    table.insert(notes, 1, chosen.effect)
+  end
+  local row = {
+    clause = clause,
+    state = state_of(chosen),
+    mechanisms = names,
+    id = chosen.gap or chosen.id,
+    reason = chosen.reason,
+    effect = #notes > 0 and table.concat(notes, "; ") or nil,
+    lift = chosen.lift,
+    guard = chosen.guard,
+  }
+  explain_choice(row, alternatives, place, host)
+  row.lift = row.lift or lift
+  return row
+end
+
+--- Why no run can be confined here, or nil.
+---@param host procage.Host
+---@return string? message
+local function refusal(host)
+  if not host.seccomp_filter then
+    local reason, lift = host_facts.explain_missing("seccomp_filter", host)
+    return ("SANDBOX-UNAVAILABLE: %s; lift: %s"):format(reason, lift)
+  end
+  local no_landlock = lacking({ "landlock-fs" }, nil, host)
+  local no_mounts = lacking({ "mount-tree" }, nil, host)
+  if not (no_landlock and no_mounts) then
+    return nil
+  end
+  local landlock, landlock_lift = host_facts.explain_missing(no_landlock, host, 1)
+  local mounts, mounts_lift = host_facts.explain_missing(no_mounts, host)
+  if landlock == mounts then
+    return ("SANDBOX-UNAVAILABLE: %s; lift: %s"):format(landlock, landlock_lift)
+  end
+  return ("SANDBOX-UNAVAILABLE: %s, and %s; lift: %s, or %s"):format(landlock, mounts, landlock_lift, mounts_lift)
+end
+
+--- Which row shows a lift: a path was hidden, a name in capitals was a variable, any other name was a hand-off file.
+---@param item string
+---@return string clause
+local function lifted_clause(item)
+  if path.is_absolute(item) then
+    return "hidden"
+  end
+  return item:find("^[%u%d_*?]+$") and "env" or "handoff"
+end
+
+---@param report procage.Row[]
+---@param lifted string[]
+local function show_lifts(report, lifted)
+  for _, row in ipairs(report) do
+    for _, item in ipairs(lifted) do
+      if lifted_clause(item) == row.clause then
+        local note = "lifted by the operator: " .. item
+        row.effect = row.effect and (row.effect .. "; " .. note) or note
+      end
+    end
+  end
+end
+
+---@param report procage.Row[]
+---@return string[] mechanisms  sorted, once each
+---@return string[] unenforced  gap ids in the order of the report, once each
+local function collect(report)
+  local names, ids, seen = {}, {}, {}
+  for _, row in ipairs(report) do
+    for _, name in ipairs(row.mechanisms) do
+      names[#names + 1] = not seen[name] and name or nil
+      seen[name] = true
+    end
+    -- Ids and mechanisms share no name: "limits" is a gap, "rlimits" a mechanism.
+    if row.state == "unenforced" and not seen[row.id] then
+      ids[#ids + 1], seen[row.id] = row.id, true
+    end
+  end
+  table.sort(names)
+  return names, ids
+end
+
+---@param profile procage.Profile
+---@return procage.Profile fitted
+---@return procage.Row[] report
+local function fit_off(profile)
+  local report = {}
+  for i, entry in ipairs(clauses) do
+    report[i] = {
+      clause = entry.clause,
+      state = "unenforced",
+      mechanisms = {},
+      id = "off",
+      reason = profile.unconfined,
+      effect = "not confined",
+      lift = "another policy",
+    }
+  end
+  profile.unenforced, profile.mechanisms = { "off" }, {}
+  return profile, report
+end
+
+--- What the run really gets: a clause that was tightened is asked for as it is held, so that whoever reads the fitted
+--- profile (the plan, the helper) builds the same confinement without knowing the host.
+---@param fitted procage.Profile
+---@param report procage.Row[]
+local function tighten(fitted, report)
+  for _, row in ipairs(report) do
+    if row.clause == "network" and row.state == "tightened" then
+      fitted.network = "none"
+    end
+  end
+end
+
+---@param profile procage.Profile|procage.Builder  valid
+---@param host procage.Host  valid; facts that it does not state it has not
+---@return procage.Profile? fitted  with `mechanisms` and `unenforced`
+---@return procage.Row[]|string report  each clause exactly once; or why nothing can be confined
+---@return integer? code
+function M.fit(profile, host)
+  local ok, why = profiles.validate(profile)
+  if not ok then
+    error("profile: " .. why, 2)
+  end
+  ok, why = host_facts.validate(host)
+  if not ok then
+    error("host: " .. why, 2)
+  end
+  local fitted, facts = profiles.plain(profile), host_facts.complete(host)
+  if fitted.unconfined then
+    return fit_off(fitted)
+  end
+  local message = refusal(facts)
+  if message then
+    return nil, message, M.UNAVAILABLE
+  end
+  local report = {}
+  for i, entry in ipairs(clauses) do
+    report[i] = row_of(entry.clause, entry.alternatives(fitted), facts)
+  end
+  show_lifts(report, fitted.lift)
+  fitted.mechanisms, fitted.unenforced = collect(report)
+  -- No row chooses it: without the filter of refused calls nothing runs at all.
+  table.insert(fitted.mechanisms, "seccomp-calls")
+  table.sort(fitted.mechanisms)
+  tighten(fitted, report)
+  return fitted, report
+end
+
+return M

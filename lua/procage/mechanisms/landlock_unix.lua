@@ -1,0 +1,11 @@
+--- Landlock's right to resolve a pathname Unix socket: a connect or a datagram to a socket outside the granted trees and
+--- outside the domain is refused with EACCES. Source: landlock(7), Linux 7.1.
+
+---@type procage.Mechanism
+return {
+  name = "landlock-unix",
+  needs = { { fact = "landlock_abi", floor = 9 } },
+  covers = {
+    sockets = "reaches sockets beneath granted trees and those of the run itself",
+  },
+}

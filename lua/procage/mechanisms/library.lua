@@ -1,0 +1,10 @@
+--- What the calling library does itself: the deadline and the cap on output.
+
+---@type procage.Mechanism
+return {
+  name = "library",
+  needs = {},
+  covers = {
+    limits = "the deadline and the cap on output",
+  },
+}
