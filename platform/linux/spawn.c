@@ -5,6 +5,7 @@
  * may only do what ops_child.c does. The host's thread sleeps meanwhile, with every signal blocked, so that no handler of the
  * host can run in the child.
  */
+#include "child_stack.h"
 #include "cleanup.h"
 #include "image_build.h"
 #include "sys.h"
@@ -19,8 +20,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#define CHILD_STACK_SIZE (64u << 10)
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U /* Linux 6.3 */
@@ -259,48 +258,14 @@ static int child_main(void *arg)
 	return 127;
 }
 
-/* A guard page below, so that an overrun faults in the child and not in the host's memory. */
-static int map_stack(char **stack)
-{
-	void *at = mmap(NULL, CHILD_STACK_SIZE + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-
-	if (at == MAP_FAILED)
-		return -errno;
-	if (mprotect(at, 4096, PROT_NONE) < 0) {
-		int rc = -errno;
-
-		munmap(at, CHILD_STACK_SIZE + 4096);
-		return rc;
-	}
-	*stack = at;
-	return 0;
-}
-
-/* Every signal, the two that libc keeps for itself included, which sigfillset(3) leaves out. */
-static long set_signals(const uint64_t *set, uint64_t *old)
-{
-	return pc_sys4(__NR_rt_sigprocmask, SIG_SETMASK, pc_ptr(set), pc_ptr(old), sizeof(*set));
-}
-
 static int clone_child(uint64_t namespaces, struct start *start, struct pc_process *process)
 {
-	static const uint64_t all = ~UINT64_C(0);
-	uint64_t before = 0;
-	char *stack = NULL;
-	int rc, pidfd = -1;
-	long pid;
+	int pid, pidfd = -1;
 
-	rc = map_stack(&stack);
-	if (rc < 0)
-		return rc;
-	set_signals(&all, &before);
-	pid = pc_clone_call((unsigned long)namespaces | CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-			    stack + CHILD_STACK_SIZE + 4096, &pidfd, child_main, start);
-	set_signals(&before, NULL);
-	munmap(stack, CHILD_STACK_SIZE + 4096);
+	pid = pc_clone_on_stack((unsigned long)namespaces | CLONE_PIDFD | SIGCHLD, &pidfd, child_main, start);
 	if (pid < 0)
-		return (int)pid;
-	process->pid = (int)pid;
+		return pid;
+	process->pid = pid;
 	process->pidfd = pidfd;
 	return 0;
 }
