@@ -109,7 +109,7 @@ local POLICY = {
     flags = "--root",
     arg = "<dir>",
     convert = path("--root"),
-    help = "The workspace: writable, and where the command starts. Default: the current directory.",
+    help = "The workspace: writable. The command starts where you are when that is in it, else at its top.",
   },
   {
     flags = "--net",

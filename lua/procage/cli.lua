@@ -1,0 +1,34 @@
+--- The program: subcommands, exit statuses, and what is printed where. main.c calls `main` and exits with what it returns.
+---
+--- Standard output belongs to the command (run) or to the answer (probe, explain, help); the rest goes to standard error.
+
+local options = require("procage.cli.options")
+
+local M = {}
+
+--- Exit statuses of our own (DESIGN section 5).
+M.BAD_USAGE = 2
+
+--- Subcommands that are a file of their own; loaded when they are asked for.
+local modules = { run = "procage.cli.run", probe = "procage.cli.probe", explain = "procage.cli.explain" }
+
+---@param words table  the program's arguments: words[0] is its name
+---@return integer status
+function M.main(words)
+  local request, message = options.parse(words)
+  if not request then
+    local name = options.command(words[1]) and words[1]
+    io.stderr:write("procage-lua: ", message, "\n")
+    io.stderr:write(("Try 'procage-lua %s'.\n"):format(name and name .. " --help" or "help"))
+    return M.BAD_USAGE
+  elseif request.command == "help" then
+    io.stdout:write(options.help(request.topic))
+    return 0
+  elseif request.command == "version" then
+    io.stdout:write("procage-lua ", require("procage.core").version, "\n")
+    return 0
+  end
+  return require(modules[request.command])(request)
+end
+
+return M

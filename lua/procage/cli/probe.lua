@@ -1,0 +1,33 @@
+--- procage-lua probe: what this machine can do, and what failed where it cannot.
+
+local hosts = require("procage.host")
+local procage = require("procage")
+
+--- Facts in the order of the JSON form, one a line; a missing one with the step and the errno that showed it.
+---@param host procage.Host
+---@return string
+local function text(host)
+  local lines = {}
+  for _, fact in ipairs(hosts.facts) do
+    local value = host[fact]
+    if type(value) ~= "table" then
+      local failure = not value and host.failures[fact]
+      local why = failure and ("  (%s: %s)"):format(failure.step, failure.error) or ""
+      local shown = value == true and "yes" or (value == false or value == nil) and "no" or tostring(value)
+      lines[#lines + 1] = ("  %-16s %s%s"):format(fact, shown, why)
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---@param request procage.cli.Request
+---@return integer status
+return function(request)
+  local host, message = procage.probe()
+  if not host then
+    io.stderr:write("procage-lua: probe: ", message, "\n")
+    return 125
+  end
+  io.stdout:write(request.options.json and hosts.to_json(host) .. "\n" or text(host))
+  return 0
+end

@@ -1,0 +1,173 @@
+--- procage-lua run: one command, confined; its output as it comes, or one JSON object.
+
+local core = require("procage.core")
+local json = require("procage.json")
+local report = require("procage.cli.report")
+local setup = require("procage.cli.setup")
+
+local ENOENT = 2
+
+--- Exit statuses (DESIGN section 5).
+local TIMED_OUT, CANNOT_RUN, NOT_FOUND, SIGNALLED = 124, 126, 127, 128
+
+-- ---- JSON -----------------------------------------------------------------------------------------------------------------
+
+local BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+---@param text string
+---@return string
+local function base64(text)
+  local groups = {}
+  for i = 1, #text, 3 do
+    local a, b, c = text:byte(i, i + 2)
+    local bits = a << 16 | (b or 0) << 8 | (c or 0)
+    local group = {}
+    for j = 0, 3 do
+      local digit = bits >> (18 - 6 * j) & 63
+      group[j + 1] = BASE64:sub(digit + 1, digit + 1)
+    end
+    groups[#groups + 1] = table.concat(group, "", 1, c and 4 or b and 3 or 2)
+  end
+  local text64 = table.concat(groups)
+  return text64 .. ("="):rep(-#text64 % 4)
+end
+
+---@type procage.JsonShape
+local SHAPE = {
+  order = {
+    "exit_status",
+    "status",
+    "signal",
+    "timed_out",
+    "cancelled_by",
+    "duration_ms",
+    "stdout",
+    "stdout_base64",
+    "stderr",
+    "stderr_base64",
+    "usage",
+    "report",
+    "notices",
+    "error",
+  },
+  fields = {
+    usage = { map = true },
+    report = report.SHAPE,
+    notices = { list = true },
+    error = { order = { "message", "code", "step", "op", "errno" } },
+  },
+}
+
+--- Puts a captured stream into the answer: as text when it is UTF-8, for that is all that a JSON string can hold.
+local function add_stream(answer, name, bytes)
+  if utf8.len(bytes) then
+    answer[name] = bytes
+  else
+    answer[name .. "_base64"] = base64(bytes)
+  end
+end
+
+local function print_json(answer)
+  io.stdout:write(json.encode(answer, SHAPE), "\n")
+end
+
+-- ---- Statuses -------------------------------------------------------------------------------------------------------------
+
+---@param outcome procage.Outcome
+---@return integer
+local function status_of(outcome)
+  if outcome.cancelled_by then
+    return SIGNALLED + outcome.cancelled_by
+  elseif outcome.timed_out then
+    return TIMED_OUT
+  elseif outcome.signal then
+    return SIGNALLED + outcome.signal
+  end
+  return outcome.status
+end
+
+--- The status of a command that never ran.
+---@param code any
+---@param detail? { step: string?, op: string?, errno: integer? }
+---@return integer
+local function refusal_status(code, detail)
+  local step = detail and detail.step
+  if code == "config" then
+    return 2
+  elseif code == ENOENT and (step == nil or step == "exec") then
+    return NOT_FOUND
+  end
+  return CANNOT_RUN
+end
+
+---@return integer status
+local function refuse(chosen, status, message, code, detail)
+  io.stderr:write("procage-lua: ", message, "\n")
+  if chosen.json then
+    detail = detail or {}
+    print_json({
+      exit_status = status,
+      error = { message = message, code = code, step = detail.step, op = detail.op, errno = detail.errno },
+    })
+  end
+  return status
+end
+
+-- ---- The run --------------------------------------------------------------------------------------------------------------
+
+--- A pipe or a file is the command's input too. A terminal is not: what types into it (TIOCSTI) acts with the user's rights.
+---@return "inherit"|"closed"
+local function standard_input()
+  local file = core.stat("/proc/self/fd/0")
+  if file and (file.kind == "fifo" or file.kind == "file" or file.kind == "socket") then
+    return "inherit"
+  end
+  return "closed"
+end
+
+---@param request procage.cli.Request
+---@return integer status
+return function(request)
+  local chosen = request.options
+  local made, message, status = setup.load(chosen)
+  if not made then
+    return refuse(chosen, status, message)
+  end
+
+  local command = table.move(request.argv, 1, #request.argv, 1, {
+    cwd = made.cwd,
+    timeout_ms = chosen.timeout_ms,
+    stdin = standard_input(),
+    stream = not chosen.json,
+    cancel_signals = true,
+  })
+  local outcome, code, detail
+  outcome, message, code, detail = made.policy:run(command)
+  if not outcome then
+    return refuse(chosen, refusal_status(code, detail), message, code, detail)
+  end
+
+  status = status_of(outcome)
+  if not chosen.quiet then
+    for _, notice in ipairs(outcome.notices) do
+      io.stderr:write("procage-lua: ", notice, "\n")
+    end
+  end
+  if chosen.json then
+    local answer = {
+      exit_status = status,
+      status = outcome.status,
+      signal = outcome.signal,
+      timed_out = outcome.timed_out or false,
+      cancelled_by = outcome.cancelled_by,
+      duration_ms = outcome.duration_ms,
+      usage = outcome.usage,
+      report = outcome.report,
+      notices = outcome.notices,
+    }
+    add_stream(answer, "stdout", outcome.stdout)
+    add_stream(answer, "stderr", outcome.stderr)
+    print_json(answer)
+  end
+  return status
+end
