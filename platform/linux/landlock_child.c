@@ -16,6 +16,7 @@ int pc_landlock_add_fd(int ruleset_fd, int fd, uint64_t access)
 	struct pc_statx st;
 	int rc;
 
+	st.mode = 0;
 	rc = pc_sys_statx(fd, "", PC_AT_EMPTY_PATH, PC_STATX_TYPE, &st);
 	if (rc < 0)
 		return rc;
@@ -52,8 +53,10 @@ static int open_path(const char *path, bool nofollow)
 	fd = pc_sys_openat(-1, path, flags | O_NOFOLLOW, 0);
 	if (fd >= 0) {
 		struct pc_statx st;
-		int rc = pc_sys_statx(fd, "", PC_AT_EMPTY_PATH, PC_STATX_TYPE, &st);
+		int rc;
 
+		st.mode = 0;
+		rc = pc_sys_statx(fd, "", PC_AT_EMPTY_PATH, PC_STATX_TYPE, &st);
 		if (rc == 0 && (st.mode & PC_S_IFMT) == PC_S_IFLNK)
 			rc = -ELOOP;
 		if (rc < 0) {
