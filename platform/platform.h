@@ -346,4 +346,95 @@ int pc_move(const char *from, const char *to);
 /* mkdir(2). */
 int pc_make_directory(const char *path, unsigned int mode);
 
+/* ---- Mounts and limits for the calling process (mount.c); the mount namespace must be its own ------------------------- */
+
+/* The same on every architecture: for pc_ns_unshare(). */
+#define PC_NS_MOUNT UINT64_C(0x00020000)
+#define PC_NS_UTS UINT64_C(0x04000000)
+#define PC_NS_IPC UINT64_C(0x08000000)
+#define PC_NS_USER UINT64_C(0x10000000)
+#define PC_NS_PID UINT64_C(0x20000000)
+#define PC_NS_NET UINT64_C(0x40000000)
+
+/*
+ * Shows the tree at `from` at `to` as well, mounts below it included. Both absolute, without a symbolic link.
+ * Before mount_setattr (Linux 5.12) only a tree of one mount can be made read-only.
+ *
+ * Returns 0, or -errno: ENOENT, ELOOP, ENOTDIR (either path), EPERM (not our mount namespace), EINVAL.
+ */
+int pc_mount_bind(const char *from, const char *to, bool read_only);
+
+/* Makes the mount at `path` read-only and, if `recursive`, every mount below (Linux 5.12, else -ENOSYS). */
+int pc_mount_read_only(const char *path, bool recursive);
+
+/*
+ * Hides what is at `path`: a directory under an empty read-only one, anything else under an empty read-only file of mode 0.
+ * A file is made on a file system that stands over its parent for a moment (/proc for a file in /): of use where the caller
+ * has the mount namespace to itself.
+ *
+ * Returns 0, or -errno: ENOENT, ELOOP (a symbolic link anywhere in path), ENOTDIR, EISDIR (the other kind), EPERM, and
+ * ENOSYS before Linux 5.2.
+ */
+int pc_mask_directory(const char *path);
+int pc_mask_file(const char *path);
+
+/* The limits by name, ended by a NULL name: "nofile", RLIMIT_NOFILE. */
+struct pc_rlimit_name {
+	const char *name;
+	uint32_t resource;
+};
+
+const struct pc_rlimit_name *pc_rlimit_names(void);
+
+/* ---- What this host can do (probe.c, probe_read.c) -------------------------------------------------------------------- */
+
+enum pc_fact {
+	PC_FACT_LANDLOCK,	/* a domain refuses what it should */
+	PC_FACT_SECCOMP_FILTER,	/* a filter refuses a call */
+	PC_FACT_SECCOMP_NOTIFY,	/* a filter has a listener */
+	PC_FACT_CLOSE_RANGE,	/* Linux 5.9 */
+	PC_FACT_PIDFD,		/* CLONE_PIDFD and waitid(P_PIDFD), Linux 5.4; a run cannot start without it */
+	PC_FACT_USERNS,		/* with id maps written; what follows is inside it */
+	PC_FACT_MOUNTNS,	/* private; tmpfs, a bind, and a bind that refuses writes */
+	PC_FACT_MOUNT_SETATTR,	/* a bind, and then the whole tree, made read-only by it */
+	PC_FACT_NETNS,		/* with lo up */
+	PC_FACT_IPCNS,
+	PC_FACT_PIDNS,		/* with a fresh read-only /proc */
+	PC_FACT_DEVPTS,		/* an instance of its own, and a terminal opened in it */
+	PC_FACT_CGROUP,		/* a cgroup v2 directory where a child can be made */
+	PC_FACTS,
+};
+
+struct pc_fact_result {
+	bool has;
+	const char *step;	/* static: what failed, "uid_map"; NULL when nothing did */
+	int error;		/* negative errno; -EPROTO: the step went through without effect; -ECHILD: the child died in it */
+};
+
+/* Facts that were tried, and facts that can only be read. */
+struct pc_host {
+	const char *system;		/* "linux" */
+	struct pc_fact_result facts[PC_FACTS];
+	int landlock_abi;		/* 0: none */
+	uint32_t landlock_errata;
+	char machine[65], kernel[65];	/* uname(2) */
+	uint32_t uid, gid;		/* effective */
+	bool apparmor_userns;		/* kernel.apparmor_restrict_unprivileged_userns */
+	char container[32];		/* "docker", "podman", "lxc"...; empty: none seen */
+	char cgroup[4096];		/* empty: none delegated */
+	int pid, offered_abi;		/* what pc_probe_is_current() compares */
+};
+
+/*
+ * Tries every fact in throw-away children of the calling process, which is left as it was: no signal is sent to it and none of
+ * its wait(2) calls sees them. Takes a few milliseconds. Never fails: what could not be tried is a fact that is not there.
+ */
+void pc_probe(struct pc_host *host);
+
+/* False when `host` was measured by another process, as another user, or under another cap of the Landlock ABI. */
+bool pc_probe_is_current(const struct pc_host *host);
+
+/* The facts that are read: names, ids, AppArmor, container, cgroup. Called by pc_probe(). */
+void pc_probe_read(struct pc_host *host);
+
 #endif
