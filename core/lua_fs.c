@@ -50,12 +50,16 @@ static int fs_lstat(lua_State *L)
 	return push_file(L, false);
 }
 
-/* core.real_path(path) -> path | nil, message, errno */
+/* core.real_path(path) -> path | nil, message, errno; a relative one starts at the working directory */
 static int fs_real_path(lua_State *L)
 {
-	const char *path = pc_check_path(L, 1);
+	size_t size;
+	const char *path = pc_check_string(L, 1, &size);
 	char resolved[PATH_MAX];
-	int rc = pc_real_path(path, resolved);
+	int rc;
+
+	luaL_argcheck(L, strlen(path) == size, 1, "a NUL byte inside");
+	rc = pc_real_path(path, resolved);
 
 	if (rc < 0)
 		return pc_push_result(L, rc, path);

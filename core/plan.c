@@ -146,8 +146,18 @@ static const char *check_op(const struct pc_plan *plan, const struct pc_op *op, 
 	return why;
 }
 
+/* Half a confinement under a name that says none would be believed to be neither. */
+static const char *check_unconfined(const struct pc_plan *plan, const uint32_t *count)
+{
+	if (count[PC_OP_NEW_SESSION] != 1 || count[PC_OP_CHDIR] != 1 || plan->op_count != 2 + count[PC_OP_RLIMIT])
+		return "more than a session, limits and a directory in an unconfined plan";
+	return NULL;
+}
+
 static const char *check_whole(const struct pc_plan *plan, const uint32_t *count, uint64_t filled)
 {
+	if (plan->is_unconfined)
+		return check_unconfined(plan, count);
 	if (filled)
 		return "a mount tree that is never attached";
 	if (count[PC_OP_NAMESPACES] > 1 || count[PC_OP_LANDLOCK_HANDLE] > 1)
@@ -219,8 +229,9 @@ int pc_plan_check(const void *data, size_t size, struct pc_plan *plan, const cha
 	*why = "not a plan";
 	if (size < sizeof(*header) || size > PC_MAX_PLAN || (uintptr_t)data % 8)
 		return -EINVAL;
-	if (header->magic != PC_PLAN_MAGIC || header->version != PC_PLAN_VERSION)
+	if (header->magic != PC_PLAN_MAGIC || (header->version & ~PC_PLAN_UNCONFINED) != PC_PLAN_VERSION)
 		return -EINVAL;
+	found.is_unconfined = !!(header->version & PC_PLAN_UNCONFINED);
 	*why = "sizes that do not add up";
 	if (header->op_count > PC_MAX_OPS)
 		return -EINVAL;

@@ -12,7 +12,9 @@
 
 #define PC_PLAN_MAGIC 0x4c504350u /* "PCPL" */
 #define PC_PLAN_VERSION 1u
-#define PC_MAX_OPS 8192u
+/* In the version: a plan that confines nothing, on purpose, and may hold no operation that would. */
+#define PC_PLAN_UNCONFINED 0x80000000u
+#define PC_MAX_OPS 65536u
 #define PC_MAX_PLAN (8u << 20)
 #define PC_MAX_TREES 64u
 
@@ -113,6 +115,7 @@ struct pc_plan {
 	uint32_t text_size;
 	uint64_t namespaces;	/* CLONE_NEW* bits */
 	uint32_t has_landlock;	/* a ruleset is to be made, and is enforced */
+	uint32_t is_unconfined;
 };
 
 /*

@@ -146,16 +146,23 @@ static int hide_inode(struct hidden_inodes *hidden, const char *path)
 	return 0; /* not there, or not ours to see: then no rule can name it either */
 }
 
-static int ruleset_op(int ruleset, const struct pc_plan *plan, const struct pc_op *op, struct hidden_inodes *hidden)
+static const char *path_of(const struct pc_image *image, const struct pc_plan *plan, const struct pc_op *op)
 {
-	const char *path = plan->text + op->a;
+	if (op->a & PC_TEXT_RUN)
+		return pc_image_at(image, image->run_text[op->a & ~PC_TEXT_RUN]);
+	return plan->text + op->a;
+}
+
+static int ruleset_op(int ruleset, const struct pc_image *image, const struct pc_plan *plan, const struct pc_op *op,
+		      struct hidden_inodes *hidden)
+{
 	int rc;
 
 	switch (op->code) {
 	case PC_OP_LANDLOCK_HIDE:
-		return hide_inode(hidden, path);
+		return hide_inode(hidden, path_of(image, plan, op));
 	case PC_OP_LANDLOCK_PATH:
-		rc = add_rule(ruleset, op, path, hidden);
+		rc = add_rule(ruleset, op, path_of(image, plan, op), hidden);
 		return rc < 0 && op->flags & PC_OP_OPTIONAL && is_absence(rc) ? 0 : rc;
 	case PC_OP_LANDLOCK_PORT:
 		return pc_landlock_add_port(ruleset, (uint16_t)op->a, op->value);
@@ -180,7 +187,7 @@ static int create_ruleset(const struct pc_op *op)
 	return fd;
 }
 
-static int build_ruleset(const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
+static int build_ruleset(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
 {
 	struct hidden_inodes hidden = { 0 };
 	cleanup_free struct inode *list = NULL;
@@ -196,7 +203,7 @@ static int build_ruleset(const struct pc_plan *plan, struct pc_failure *failure,
 		if (plan->ops[i].code == PC_OP_LANDLOCK_HANDLE)
 			rc = fd = create_ruleset(&plan->ops[i]);
 		else
-			rc = ruleset_op(fd, plan, &plan->ops[i], &hidden);
+			rc = ruleset_op(fd, image, plan, &plan->ops[i], &hidden);
 		if (rc < 0) {
 			failure->op = i;
 			return rc;
@@ -339,7 +346,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = pc_image_build(plan, plan_bytes, plan_size, flags, command, &image);
 	if (rc == 0)
-		rc = build_ruleset(plan, failure, &ruleset_fd);
+		rc = build_ruleset(image, plan, failure, &ruleset_fd);
 	if (rc == 0)
 		rc = image_fd = open_image(image);
 	if (rc >= 0)

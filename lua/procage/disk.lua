@@ -1,0 +1,79 @@
+--- What plans ask of the disk, in the words of core: resolved paths, kinds, listings. The one place that reads while planning.
+
+local core = require("procage.core")
+local path = require("procage.path")
+
+local M = {}
+
+--- Where a path leads. What does not exist is named beneath its nearest ancestor that does, which is resolved: a link there
+--- would otherwise lead a later file past its rule.
+---@param name string  absolute
+---@return string resolved
+---@return boolean exists
+function M.resolve(name)
+  local text = path.normalise(name)
+  local missing = ""
+  while true do
+    local resolved = core.real_path(text)
+    if resolved then
+      return path.normalise(resolved .. missing), missing == ""
+    end
+    local parent = path.parent(text)
+    if not parent then
+      return path.normalise(name), false
+    end
+    missing = "/" .. path.basename(text) .. missing
+    text = parent
+  end
+end
+
+--- The kind of the name itself, a link not followed; nil when there is none.
+---@param name string
+---@return string?
+function M.kind(name)
+  local found = core.lstat(name)
+  return found and found.kind
+end
+
+--- The names in a directory, sorted, with their kinds. What cannot be listed has none: the command cannot list it either.
+---@param name string
+---@param limit? integer
+---@return { name: string, kind: string }[]
+---@return string? message  when it could not be listed
+function M.list(name, limit)
+  local found, message = core.read_dir(name, limit)
+  local list = {}
+  for entry, kind in pairs(found or {}) do
+    list[#list + 1] = { name = entry, kind = kind }
+  end
+  table.sort(list, function(a, b)
+    return a.name < b.name
+  end)
+  return list, message
+end
+
+---@param name string
+---@return string? text
+---@return string? message
+function M.read(name)
+  local handle, message = io.open(name, "rb")
+  if not handle then
+    return nil, message
+  end
+  local text, why = handle:read("a")
+  handle:close()
+  return text, why
+end
+
+--- What tells one state of a name from another: identity and times. nil when it does not exist.
+---@param name string
+---@return string?
+function M.mark(name)
+  local found = core.lstat(name)
+  if not found then
+    return nil
+  end
+  return ("%d:%d:%d:%d:%d"):format(found.dev, found.ino, found.mtime_ns, found.ctime_ns, found.size)
+end
+
+return M

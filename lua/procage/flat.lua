@@ -1,0 +1,99 @@
+--- Writes the flat Plan that core/plan.h describes: operations in order and one block of text.
+
+local M = {}
+
+---@class procage.Flat
+---@field private ops string[]
+---@field private text string[]
+---@field private size integer
+---@field private seen table<string, integer>
+local Flat = {}
+Flat.__index = Flat
+
+local MAGIC, VERSION, UNCONFINED = 0x4c504350, 1, 0x80000000
+local TEXT_RUN = 0x80000000
+
+--- Codes in the order of enum pc_op_code, counted from 0.
+local NAMES = {
+  "landlock_handle", "landlock_hide", "landlock_path", "landlock_port",
+  "namespaces", "map_ids", "lo_up",
+  "mount_private", "tree_clone", "tree_set", "tree_attach", "mount_set", "remount_read_only", "tmpfs", "proc", "devpts",
+  "make_dir", "make_file", "make_link", "remove", "landlock_late",
+  "drop_capabilities", "no_new_privs",
+  "new_session", "rlimit", "chdir", "landlock_restrict", "seccomp",
+}
+
+local CODES = {}
+for i, name in ipairs(NAMES) do
+  CODES[name] = i - 1
+end
+
+local FLAGS = { optional = 1, recursive = 2 }
+
+--- Texts that differ from run to run, in the order of enum pc_run_text.
+M.run_text = { directory = 0, tmp = 1, var_tmp = 2, shm = 3, cwd = 4 }
+for name, index in pairs(M.run_text) do
+  M.run_text[name] = { run = TEXT_RUN | index }
+end
+
+---@return procage.Flat
+function M.new()
+  return setmetatable({ ops = {}, text = {}, size = 0, seen = {} }, Flat)
+end
+
+--- A text's place in the block; equal texts share one.
+---@param value string|table
+---@return integer
+function Flat:reference(value)
+  if type(value) == "table" then
+    return value.run
+  end
+  local at = self.seen[value]
+  if not at then
+    assert(not value:find("\0", 1, true), "a NUL byte inside a text")
+    at = self.size
+    self.seen[value] = at
+    self.text[#self.text + 1] = value .. "\0"
+    self.size = self.size + #value + 1
+  end
+  return at
+end
+
+--- A block of bytes on an 8-byte boundary.
+---@param bytes string
+---@return integer
+function Flat:bytes(bytes)
+  local pad = -self.size % 8
+  self.text[#self.text + 1] = ("\0"):rep(pad) .. bytes
+  local at = self.size + pad
+  self.size = at + #bytes
+  return at
+end
+
+---@param name string  an operation of core/plan.h
+---@param op { a: string|table|integer?, b: string|table|integer?, slot: integer?, value: integer?, optional: boolean?, recursive: boolean? }?
+function Flat:add(name, op)
+  op = op or {}
+  local code = assert(CODES[name], name)
+  local flags = 0
+  for flag, bit in pairs(FLAGS) do
+    if op[flag] then
+      flags = flags | bit
+    end
+  end
+  local function argument(value)
+    return type(value) == "number" and value or value ~= nil and self:reference(value) or 0
+  end
+  self.ops[#self.ops + 1] = string.pack("<I4I4I4I4I4I4i8", code, flags, argument(op.a), argument(op.b), op.slot or 0, 0,
+    op.value or 0)
+end
+
+---@param is_unconfined? boolean  says on purpose that nothing is confined
+---@return string
+function Flat:encode(is_unconfined)
+  -- The block ends in NUL whatever came last, so that every text in it is ended.
+  local text = table.concat(self.text) .. "\0"
+  return string.pack("<I4I4I4I4", MAGIC, is_unconfined and VERSION | UNCONFINED or VERSION, #self.ops, #text) .. table.concat(self.ops) .. text
+end
+
+return M

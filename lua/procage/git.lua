@@ -1,0 +1,105 @@
+--- Where a workspace's git directory is, and what of it a mode protects. Reads git's own files; never runs git: a repository
+--- that a command could write names programs for git to run.
+--- Source: gitrepository-layout(5), git-worktree(1).
+
+local disk = require("procage.disk")
+local path = require("procage.path")
+
+local M = {}
+
+---@class procage.Git
+---@field root string  the directory that holds .git
+---@field entry string  root/.git
+---@field directory string  the git directory, resolved
+---@field common string  the directory that worktrees share; the same unless this is a linked worktree
+---@field is_linked boolean
+---@field is_genuine boolean  a linked worktree that its repository knows: only such a one is ever granted anything
+
+--- A file such as .git or commondir: one line, perhaps with a keyword before it.
+local function read_pointer(file, keyword)
+  local text = disk.read(file)
+  local line = text and text:match("^([^\n]*)")
+  if line and keyword then
+    line = line:match("^" .. keyword .. ":%s*(.*)$")
+  end
+  return line and line ~= "" and line or nil
+end
+
+local function common_of(directory)
+  local pointer = read_pointer(directory .. "/commondir")
+  if not pointer then
+    return directory
+  end
+  return (disk.resolve(path.join(directory, pointer)))
+end
+
+--- A .git file can name any directory, and a command may have written it. The repository's own record, which lies outside the
+--- workspace, must lead back: COMMON/worktrees/NAME/gitdir names this very .git file.
+local function is_worktree(entry, directory, common)
+  if path.parent(directory) ~= path.join(common, "worktrees") then
+    return false
+  end
+  local back = read_pointer(directory .. "/gitdir")
+  return back ~= nil and disk.resolve(path.join(directory, back)) == entry
+end
+
+--- The git directory that `root/.git` names.
+---@param root string  resolved
+---@return procage.Git?
+function M.at(root)
+  local entry = path.join(root, ".git")
+  local kind = disk.kind(entry)
+  if kind == "directory" then
+    -- A commondir file in here is never followed: a command may have put it there.
+    return { root = root, entry = entry, directory = entry, common = entry, is_linked = false, is_genuine = true }
+  elseif kind == "file" then
+    local pointer = read_pointer(entry, "gitdir")
+    if pointer then
+      local directory = disk.resolve(path.join(root, pointer))
+      local common = common_of(directory)
+      return {
+        root = root,
+        entry = entry,
+        directory = directory,
+        common = common,
+        is_linked = true,
+        is_genuine = is_worktree(entry, directory, common),
+      }
+    end
+  end
+  return nil
+end
+
+--- The repository that `root` lies in: its own, or that of the nearest directory above.
+---@param root string
+---@return procage.Git?
+function M.governing(root)
+  local at = root
+  while at do
+    local found = M.at(at)
+    if found then
+      return found
+    end
+    at = path.parent(at)
+  end
+  return nil
+end
+
+--- Names in a git directory that make git, or someone, run a program or look elsewhere: never writable by a commit.
+M.trusted = {
+  "hooks",
+  "config",
+  "config.worktree",
+  "info",
+  "commondir",
+  "gitdir",
+  "objects/info/alternates",
+  "objects/info/http-alternates",
+  "modules",
+  "worktrees",
+}
+
+--- What a commit writes of a common directory from a linked worktree.
+M.shared = { "objects", "refs", "logs" }
+
+return M

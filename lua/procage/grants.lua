@@ -1,0 +1,139 @@
+--- The Landlock rules of a profile.
+---
+--- A rule gives a whole tree, and a deeper rule takes nothing away. So a hidden path is kept by granting its siblings, and the
+--- siblings of each directory above it, and never the directory itself: it holds for a name that appears or is replaced later,
+--- since nothing grants it. Only listing is granted at the top, or `ls /` would fail.
+
+local disk = require("procage.disk")
+local path = require("procage.path")
+
+local M = {}
+
+---@class procage.Rule
+---@field path string|table  a path, or a text of the run
+---@field access integer
+---@field optional? boolean  a path that is gone is skipped
+
+--- Rights by name, from core.landlock_bits().
+---@param bits { name: string, bit: integer, abi: integer }[]
+---@param abi integer
+function M.rights(bits, abi)
+  local by_name, all = {}, 0
+  for _, row in ipairs(bits) do
+    by_name[row.name] = row.abi <= abi and row.bit or 0
+    if row.abi <= abi then
+      all = all | row.bit
+    end
+  end
+  local list = by_name.READ_DIR
+  local read = list | by_name.READ_FILE | by_name.EXECUTE
+  -- A device node made in a writable tree would reach the device; nothing else needs an ioctl on one.
+  local write = all & ~(by_name.MAKE_CHAR | by_name.MAKE_BLOCK | (by_name.IOCTL_DEV or 0))
+  local device = by_name.READ_FILE | by_name.WRITE_FILE | (by_name.TRUNCATE or 0) | (by_name.IOCTL_DEV or 0)
+  return { all = all, list = list, read = read, write = write, device = device, unix = by_name.RESOLVE_UNIX or 0 }
+end
+
+--- Devices that harm nobody. tty is the session's own terminal, and a run's session starts without one.
+M.devices = { "null", "zero", "full", "random", "urandom", "tty" }
+
+--- Copies of a hidden file that editors and tools leave beside it: .netrc~, credentials.bak, .npmrc.1234.
+local function is_copy(name, hidden_names)
+  for _, hidden in ipairs(hidden_names) do
+    if #name > #hidden and name:sub(1, #hidden) == hidden and name:sub(#hidden + 1, #hidden + 1):match("[%.~#%-_]") then
+      return true
+    end
+  end
+  return false
+end
+
+---@class procage.Denied
+---@field exact table<string, boolean>
+---@field above table<string, boolean>  directories with something denied in them
+---@field files table<string, string[]>  directory -> names of hidden files in it
+
+---@param denied string[]
+---@param hidden procage.Hidden[]
+---@return procage.Denied
+local function index(denied, hidden)
+  local result = { exact = {}, above = {}, files = {} }
+  for _, name in ipairs(denied) do
+    result.exact[name] = true
+    local parent = path.parent(name)
+    while parent do
+      result.above[parent] = true
+      parent = path.parent(parent)
+    end
+  end
+  for _, entry in ipairs(hidden) do
+    if entry.kind == "file" then
+      local parent = path.parent(entry.path)
+      result.files[parent] = result.files[parent] or {}
+      table.insert(result.files[parent], path.basename(entry.path))
+    end
+  end
+  return result
+end
+
+local GRANTED = { file = true, directory = true, socket = true }
+
+--- Grants `tree` but for what is denied in it.
+local function expand(rules, denied, tree, access, stamps)
+  if denied.exact[tree] then
+    return
+  elseif not denied.above[tree] then
+    rules[#rules + 1] = { path = tree, access = access, optional = true }
+    return
+  end
+  stamps[tree] = disk.mark(tree)
+  for _, entry in ipairs((disk.list(tree))) do
+    -- A link needs no rule, and a rule on one would be a rule on what it leads to, hidden or not.
+    if GRANTED[entry.kind] and not is_copy(entry.name, denied.files[tree] or {}) then
+      expand(rules, denied, path.join(tree, entry.name), access, stamps)
+    end
+  end
+end
+
+--- Every rule that is made in the host, before the clone.
+---@param profile procage.Profile
+---@param survey procage.Survey
+---@param rights table
+---@param has_mounts boolean
+---@return procage.Rule[]
+function M.rules(profile, survey, rights, has_mounts)
+  local rules, hidden = {}, {}
+  for i, entry in ipairs(survey.hidden) do
+    hidden[i] = entry.path
+  end
+  local closed = { "/dev" }
+  table.move(survey.covered, 1, #survey.covered, #closed + 1, closed)
+  if has_mounts then
+    closed[#closed + 1] = "/proc" -- the run's own is mounted there, and ruled then
+  end
+  table.move(hidden, 1, #hidden, #closed + 1, closed)
+
+  local everywhere = index(closed, survey.hidden)
+  local trees = profile.read == "all" and { "/" } or profile.read
+  for _, tree in ipairs(trees) do
+    rules[#rules + 1] = { path = tree, access = rights.list, optional = tree ~= "/" }
+    expand(rules, everywhere, tree, rights.read, survey.stamps)
+  end
+  local only_hidden = index(hidden, survey.hidden)
+  for _, tree in ipairs(survey.put_back) do
+    rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
+    expand(rules, only_hidden, tree, rights.read, survey.stamps)
+  end
+  for _, name in ipairs(M.devices) do
+    rules[#rules + 1] = { path = "/dev/" .. name, access = rights.device, optional = true }
+  end
+  for _, tree in ipairs(survey.write) do
+    rules[#rules + 1] = { path = tree, access = rights.write | rights.unix }
+  end
+  if rights.unix ~= 0 then
+    for _, tree in ipairs(profile.sockets) do
+      rules[#rules + 1] = { path = tree, access = rights.unix, optional = true }
+    end
+  end
+  return rules
+end
+
+return M

@@ -1,0 +1,169 @@
+--- Hand-off names: files in the workspace that make someone else run code later.
+---
+--- Those that exist are bound read-only before the run (survey.lua). Those that do not exist yet cannot be: a placeholder on
+--- disk would itself be litter. So what appeared is moved out of the tree once the run is dead, and reported.
+
+local core = require("procage.core")
+local disk = require("procage.disk")
+local path = require("procage.path")
+
+local M = {}
+
+--- A scan that grew with the workspace would be paid by every command; what lies deeper is not protected (docs/limits.md).
+M.scan_depth, M.scan_directories, M.scan_entries = 4, 256, 4000
+
+--- Trees that packages fill: a repository in one is a dependency's.
+local SKIPPED = { node_modules = true, target = true, vendor = true, [".git"] = true, [".venv"] = true }
+
+--- The roots of repositories in `workspace`, itself first, nearest first.
+---@param workspace string
+---@return string[] roots
+---@return boolean is_complete
+function M.roots(workspace)
+  local roots, queue, listed = { workspace }, { { at = workspace, depth = 0 } }, 0
+  local next_up, complete = 1, true
+  while queue[next_up] do
+    local item = queue[next_up]
+    next_up = next_up + 1
+    listed = listed + 1
+    if listed > M.scan_directories then
+      return roots, false
+    end
+    local entries, message = disk.list(item.at, M.scan_entries)
+    complete = complete and not (message and message:find("too long", 1, true))
+    for _, entry in ipairs(entries) do
+      if entry.name == ".git" and item.at ~= workspace then
+        roots[#roots + 1] = item.at
+      elseif entry.kind == "directory" and not SKIPPED[entry.name] and item.depth < M.scan_depth then
+        queue[#queue + 1] = { at = path.join(item.at, entry.name), depth = item.depth + 1 }
+      end
+    end
+  end
+  return roots, complete
+end
+
+--- The names in `directory` that are `wanted` in some letter case.
+local function spelled(directory, wanted)
+  local found = {}
+  for _, entry in ipairs((disk.list(directory))) do
+    if entry.name:lower() == wanted:lower() then
+      found[#found + 1] = entry
+    end
+  end
+  return found
+end
+
+--- Every path at which `name` ("a" or "a/b") stands beneath `root`, whatever its letter case.
+---@param root string
+---@param name string
+---@return { path: string, kind: string }[]
+function M.find(root, name)
+  local at = { { path = root, kind = "directory" } }
+  for _, component in ipairs(path.components(name)) do
+    local deeper = {}
+    for _, directory in ipairs(at) do
+      if directory.kind == "directory" then
+        for _, entry in ipairs(spelled(directory.path, component)) do
+          deeper[#deeper + 1] = { path = path.join(directory.path, entry.name), kind = entry.kind }
+        end
+      end
+    end
+    at = deeper
+  end
+  return at
+end
+
+---@class procage.Watch
+---@field roots string[]
+---@field names string[]
+---@field guarded string[]  single paths that must not appear or change: what git trusts
+---@field before table<string, string>  path -> mark
+
+local function every_path(watch)
+  local found = {}
+  for _, root in ipairs(watch.roots) do
+    -- One listing a root decides for the most part: only names whose first part is there are looked for.
+    local first = {}
+    for _, entry in ipairs((disk.list(root))) do
+      first[entry.name:lower()] = true
+    end
+    for _, name in ipairs(watch.names) do
+      if first[path.components(name)[1]:lower()] then
+        for _, entry in ipairs(M.find(root, name)) do
+          found[#found + 1] = entry.path
+        end
+      end
+    end
+  end
+  for _, name in ipairs(watch.guarded) do
+    if disk.kind(name) then
+      found[#found + 1] = name
+    end
+  end
+  return found
+end
+
+--- Takes note of what there is before a run.
+---@param roots string[]
+---@param names string[]
+---@param guarded string[]
+---@return procage.Watch
+function M.watch(roots, names, guarded)
+  local watch = { roots = roots, names = names, guarded = guarded, before = {} }
+  for _, name in ipairs(every_path(watch)) do
+    watch.before[name] = disk.mark(name)
+  end
+  return watch
+end
+
+local EEXIST = 17
+
+--- Moves `name` to the first free of `spelling(0)`, `spelling(1)` ...; never over something.
+local function move_to_free(name, spelling)
+  for i = 0, 99 do
+    local target = spelling(i)
+    local moved, _, code = core.move(name, target)
+    if moved then
+      return target
+    elseif code ~= EEXIST then
+      return nil
+    end
+  end
+  return nil
+end
+
+--- Out of the tree, or, where nothing else lies on the same file system, to a name beside it that nobody runs.
+local function move_out(name, directory)
+  local base = path.basename(name)
+  local target = directory and move_to_free(name, function(i)
+    return path.join(directory, i == 0 and base or ("%s.%d"):format(base, i))
+  end)
+  return target or move_to_free(name, function(i)
+    return ("%s.moved-by-procage%s"):format(name, i == 0 and "" or "-" .. i)
+  end)
+end
+
+---@class procage.Appeared
+---@field path string
+---@field moved_to? string  nil: it could not be moved
+---@field is_change? boolean  it was there before and is another now
+
+--- After a run: moves out what appeared, names what changed.
+---@param watch procage.Watch
+---@param keep fun(name: string): boolean  what may stay although it appeared
+---@param quarantine fun(): string?  where it is moved, asked for only when something is; nil: renamed in place
+---@return procage.Appeared[]
+function M.settle(watch, keep, quarantine)
+  local found = {}
+  for _, name in ipairs(every_path(watch)) do
+    local before, now = watch.before[name], disk.mark(name)
+    if now and not before and not keep(name) then
+      found[#found + 1] = { path = name, moved_to = move_out(name, quarantine()) }
+    elseif now and before and now ~= before then
+      found[#found + 1] = { path = name, is_change = true }
+    end
+  end
+  return found
+end
+
+return M

@@ -1,0 +1,46 @@
+--- What happened in a run, complete enough to be shown and stored.
+
+local M = {}
+
+---@class procage.Outcome
+---@field status? integer  exit status; nil when a signal ended the command
+---@field signal? integer
+---@field core_dumped? boolean
+---@field timed_out boolean
+---@field cancelled_by? integer  the signal that the caller was sent
+---@field is_lost? boolean  init died without a word: how the command ended is unknown
+---@field stdout? string  nil when it was streamed
+---@field stderr? string
+---@field dropped_bytes integer  captured output that is missing between head and tail
+---@field duration_ms integer
+---@field usage { user_us: integer, system_us: integer, max_rss_kib: integer }
+---@field report procage.Row[]
+---@field appeared procage.Appeared[]
+---@field notices string[]
+
+local SIGKILL = 9
+
+---@param raw table  as core.run returns it
+---@param report procage.Row[]
+---@return procage.Outcome
+function M.new(raw, report)
+  return {
+    status = raw.status,
+    -- Nobody but the kernel or another process of the user kills init.
+    signal = raw.signal or raw.is_lost and SIGKILL or nil,
+    core_dumped = raw.core_dumped,
+    timed_out = raw.timed_out,
+    cancelled_by = raw.cancelled_by,
+    is_lost = raw.is_lost or nil,
+    stdout = raw.stdout,
+    stderr = raw.stderr,
+    dropped_bytes = (raw.stdout_dropped_bytes or 0) + (raw.stderr_dropped_bytes or 0),
+    duration_ms = raw.duration_us // 1000,
+    usage = { user_us = raw.user_us, system_us = raw.system_us, max_rss_kib = raw.max_rss_kib },
+    report = report,
+    appeared = {},
+    notices = {},
+  }
+end
+
+return M

@@ -1,0 +1,183 @@
+--- From a fitted profile, a host and what was found on the disk to the flat Plan: which operations, in which order.
+--- Which mechanisms is fit's choice; this file only carries it out.
+
+local core = require("procage.core")
+local flat = require("procage.flat")
+local grants = require("procage.grants")
+local tree = require("procage.tree")
+
+local M = {}
+
+-- Source: clone(2).
+local CLONE = { user = 0x10000000, mount = 0x00020000, pid = 0x20000000, net = 0x40000000, ipc = 0x08000000 }
+
+-- Source: getrlimit(2), the numbers of every architecture procage knows.
+local RLIMIT = { cpu = 0, file_size = 1, core = 4 }
+
+local MOUNTING = { "mount-tree", "mask", "socket-masks", "bind-read-only", "private-tmp-mount", "pidns" }
+
+---@param list string[]
+---@return table<string, boolean>
+local function set_of(list)
+  local set = {}
+  for _, item in ipairs(list) do
+    set[item] = true
+  end
+  return set
+end
+
+local function needs_mounts(uses)
+  for _, name in ipairs(MOUNTING) do
+    if uses[name] then
+      return true
+    end
+  end
+  return false
+end
+
+---@param uses table<string, boolean>
+---@return integer
+local function namespaces(uses)
+  local flags = 0
+  if needs_mounts(uses) then
+    flags = flags | CLONE.mount
+  end
+  for mechanism, bit in pairs({ netns = CLONE.net, ipcns = CLONE.ipc, pidns = CLONE.pid }) do
+    if uses[mechanism] then
+      flags = flags | bit
+    end
+  end
+  -- A user namespace gives the rights for the others and, being the run's own, makes them mean nothing outside.
+  return flags ~= 0 and flags | CLONE.user or 0
+end
+
+--- Landlock's part before the clone: what is handled, and every rule that the host can make.
+local function write_landlock(out, profile, survey, host, uses, bits)
+  local rights = grants.rights(bits.fs, host.landlock_abi)
+  local net, scoped = 0, 0
+  local by_name = {}
+  for _, kind in ipairs({ "net", "scope" }) do
+    for _, row in ipairs(bits[kind]) do
+      by_name[row.name] = row.abi <= host.landlock_abi and row.bit or 0
+    end
+  end
+  if uses["landlock-net"] then
+    net = by_name.BIND_TCP | by_name.CONNECT_TCP | (by_name.BIND_UDP or 0) | (by_name.CONNECT_SEND_UDP or 0)
+  end
+  if uses["landlock-scope-signal"] then
+    scoped = scoped | by_name.SIGNAL
+  end
+  if uses["landlock-scope-abstract"] then
+    scoped = scoped | by_name.ABSTRACT_UNIX_SOCKET
+  end
+  local fs = uses["landlock-fs"] and rights.all or uses["landlock-unix"] and rights.unix or 0
+  if fs | net | scoped == 0 then
+    return nil
+  end
+  out:add("landlock_handle", { value = fs, a = net, b = scoped })
+  if uses["landlock-fs"] then
+    for _, entry in ipairs(survey.hidden) do
+      out:add("landlock_hide", { a = entry.path })
+    end
+    for _, rule in ipairs(grants.rules(profile, survey, rights, needs_mounts(uses) and uses["pidns"])) do
+      out:add("landlock_path", { a = rule.path, value = rule.access, optional = rule.optional })
+    end
+    -- Without mounts of its own the run writes its directory at the host's path.
+    if profile.tmp == "private" and not uses["private-tmp-mount"] then
+      out:add("landlock_path", { a = flat.run_text.tmp, value = rights.write | rights.unix })
+    end
+  end
+  if uses["landlock-net"] then
+    for _, port in ipairs(profile.network.ports) do
+      out:add("landlock_port", { a = port, value = by_name.CONNECT_TCP | (by_name.CONNECT_SEND_UDP or 0) })
+    end
+  end
+  return uses["landlock-fs"] and rights or false
+end
+
+--- The filter follows from the network that fit could give, not from the one that was asked for.
+---@return table
+function M.filter(profile, host, uses)
+  local groups = {}
+  for mechanism, group in pairs({ ["seccomp-sysv"] = "sysv", ["seccomp-kill-all"] = "kill_all", ["seccomp-net-ports"] = "listen" }) do
+    if uses[mechanism] then
+      groups[#groups + 1] = group
+    end
+  end
+  table.sort(groups)
+  if uses["seccomp-net-ports"] then
+    return { groups = groups, inet = true, datagram = host.landlock_abi >= 10, tcp_only = true }
+  end
+  local is_open = profile.network == "all" or uses["netns"] and profile.network == "loopback"
+  return { groups = groups, inet = is_open, datagram = is_open }
+end
+
+local function write_limits(out, profile)
+  local limits = profile.limits
+  if limits.file_bytes then
+    out:add("rlimit", { a = RLIMIT.file_size, value = limits.file_bytes })
+  end
+  if limits.cpu_ms then
+    out:add("rlimit", { a = RLIMIT.cpu, value = math.max(1, (limits.cpu_ms + 999) // 1000) })
+  end
+  -- A core dump would write the command's memory, secrets of its input included, where the host's pattern says.
+  out:add("rlimit", { a = RLIMIT.core, value = 0 })
+end
+
+--- The off policy: the command's own session, its directory and its limits, and nothing else.
+local function make_unconfined(profile)
+  local out = flat.new()
+  out:add("new_session")
+  write_limits(out, profile)
+  out:add("chdir", { a = flat.run_text.cwd })
+  return core.plan(out:encode(true))
+end
+
+---@param profile procage.Profile  fitted
+---@param host procage.Host
+---@param survey procage.Survey
+---@return userdata? plan
+---@return string? message
+---@return integer? code
+function M.make(profile, host, survey)
+  if profile.unconfined then
+    return make_unconfined(profile)
+  end
+  local uses = set_of(profile.mechanisms)
+  local bits = core.landlock_bits()
+  local out = flat.new()
+  local rights = write_landlock(out, profile, survey, host, uses, bits)
+  local flags = namespaces(uses)
+  if flags ~= 0 then
+    out:add("namespaces", { value = flags })
+    out:add("map_ids")
+    if uses["netns"] then
+      out:add("lo_up")
+    end
+  end
+  if needs_mounts(uses) then
+    local ok, problem = pcall(tree.write, out, profile, survey, host, uses, flat.run_text, rights or nil)
+    if not ok then
+      if type(problem) == "table" then
+        return nil, problem.message, 7 -- E2BIG
+      end
+      error(problem, 0)
+    end
+  end
+  out:add("drop_capabilities")
+  out:add("no_new_privs")
+  out:add("new_session")
+  write_limits(out, profile)
+  out:add("chdir", { a = flat.run_text.cwd })
+  if rights ~= nil then
+    out:add("landlock_restrict")
+  end
+  local bpf, message, code = core.seccomp_filter(M.filter(profile, host, uses))
+  if not bpf then
+    return nil, message, code
+  end
+  out:add("seccomp", { a = out:bytes(bpf), value = #bpf // 8 })
+  return core.plan(out:encode())
+end
+
+return M

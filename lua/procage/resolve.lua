@@ -1,0 +1,203 @@
+--- Brings a profile's paths to this disk: resolved, existing, and none that a command could have planted.
+---
+--- A path inside a tree that commands write may lead anywhere by now. So such a path is never resolved into a grant of its own:
+--- it is covered by the tree it lies in, as far as it really lies there.
+
+local core = require("procage.core")
+local disk = require("procage.disk")
+local path = require("procage.path")
+
+local M = {}
+
+--- Directories that the command looks for programs in. Those of the private /tmp must be put back, or PATH would lie.
+local function path_entries(variable)
+  local list = {}
+  for entry in (variable or ""):gmatch("[^:]+") do
+    if path.is_absolute(entry) then
+      list[#list + 1] = path.normalise(entry)
+    end
+  end
+  return list
+end
+
+---@param options procage.LoadOptions
+---@param env table<string, string>
+---@return table? context  procage.Context, and `visible`: trees that the command needs to see
+---@return string? message
+function M.context(options, env)
+  local root, exists = disk.resolve(options.root)
+  if not exists or disk.kind(root) ~= "directory" then
+    return nil, ("workspace %s: no such directory"):format(options.root)
+  elseif root == "/" then
+    return nil, "workspace /: the whole system cannot be the workspace"
+  end
+  local home = options.home or env.HOME
+  if not home or not path.is_absolute(home) then
+    return nil, "HOME is not set to an absolute path: what is hidden in it could not be found"
+  end
+  home = disk.resolve(home)
+  local visible = path_entries(env.PATH)
+  table.insert(visible, 1, home)
+  return {
+    home = home,
+    workspace = root,
+    system = "linux",
+    env = env,
+    uid = core.probe().uid,
+    visible = visible,
+  }
+end
+
+--- mkdir -p, mode 0700, beneath a directory that exists and is the user's.
+local function make_directories(name, uid)
+  local parent = path.parent(name)
+  if not parent then
+    return nil
+  end
+  local found = core.lstat(parent)
+  if not found and not make_directories(parent, uid) then
+    return nil
+  end
+  found = core.lstat(parent)
+  if not found or found.kind ~= "directory" or found.uid ~= uid then
+    return nil
+  end
+  return core.make_dir(name, 448) -- 0700
+end
+M.make_directories = make_directories
+
+--- A package cache: the user's own directory, no link, made when missing.
+---@return string? resolved  nil: not granted
+---@return string? why  when that is worth telling
+local function cache(name, context)
+  local found = core.lstat(name)
+  if not found then
+    -- The directories above are resolved: home itself may be reached by a link.
+    local resolved = disk.resolve(name)
+    if not make_directories(resolved, context.uid) then
+      return nil
+    end
+    return resolved
+  elseif found.kind ~= "directory" then
+    return nil, name .. " is a " .. found.kind
+  elseif found.uid ~= context.uid then
+    return nil, name .. " belongs to another user"
+  end
+  return (disk.resolve(name))
+end
+
+local function resolve_caches(profile, context, notices)
+  local granted, refused = {}, {}
+  local is_open = profile.caches.when == "write" or profile.network == "all" or type(profile.network) == "table"
+  local outer = table.move(profile.write, 1, #profile.write, 1, {})
+  for _, name in ipairs(path.sort_by_depth(is_open and profile.caches.trees or {})) do
+    -- Beneath another writable tree it may be a link that a command planted; and it is granted already.
+    if not path.tree_of(name, outer) then
+      outer[#outer + 1] = name
+      local resolved, why = cache(name, context)
+      if resolved then
+        granted[#granted + 1] = resolved
+      elseif why then
+        refused[#refused + 1] = why
+      end
+    end
+  end
+  if #refused > 0 then
+    notices[#notices + 1] = "procage: package caches not granted: " .. table.concat(refused, ", ")
+  end
+  return granted
+end
+
+--- Writable trees: the workspace, what the operator named, the caches.
+local function resolve_write(profile, context, notices)
+  local write = { context.workspace }
+  for _, name in ipairs(profile.write) do
+    if not path.tree_of(name, write) then
+      local resolved, exists = disk.resolve(name)
+      if not exists then
+        return nil, ("writable %s: no such file or directory"):format(name)
+      end
+      write[#write + 1] = resolved
+    end
+  end
+  profile.write = write
+  for _, tree in ipairs(resolve_caches(profile, context, notices)) do
+    write[#write + 1] = tree
+  end
+  return write
+end
+
+--- What is hidden wins: a writable tree in it is a contradiction that only its author can settle.
+local function check_hidden(profile, context, notices)
+  local kept = {}
+  local hidden = {}
+  for i, name in ipairs(profile.hidden) do
+    hidden[i] = disk.resolve(name)
+  end
+  for i, tree in ipairs(profile.write) do
+    local inside = path.tree_of(tree, hidden)
+    if not inside then
+      kept[#kept + 1] = tree
+    elseif i == 1 then
+      return nil, ("workspace %s lies in %s, which is hidden"):format(context.workspace, inside)
+    else
+      notices[#notices + 1] = ("procage: %s is not writable: it lies in %s, which is hidden"):format(tree, inside)
+    end
+  end
+  profile.write = kept
+  return true
+end
+
+local function resolve_list(list)
+  local resolved = {}
+  for _, name in ipairs(list) do
+    local found, exists = disk.resolve(name)
+    if exists then
+      resolved[#resolved + 1] = found
+    end
+  end
+  return resolved
+end
+
+---@param profile procage.Profile  as a policy built it; changed
+---@param context table
+---@return procage.Profile? profile
+---@return string[]|string notices  or the message
+function M.profile(profile, context)
+  local notices = {}
+  profile.workspace = context.workspace
+  local ok, message = resolve_write(profile, context, notices)
+  if ok then
+    ok, message = check_hidden(profile, context, notices)
+  end
+  if not ok then
+    return nil, message
+  end
+  -- They are in `write` now, resolved; kept here they would be granted by their old names.
+  profile.caches = { trees = {}, when = profile.caches.when }
+  if profile.read ~= "all" then
+    profile.read = resolve_list(profile.read)
+  end
+  profile.sockets = resolve_list(profile.sockets)
+  return profile, notices
+end
+
+--- Where files that appeared are moved: the user's state directory, not a place that commands write.
+---@return string?  nil: there is none
+function M.quarantine(context)
+  local base = context.env.XDG_STATE_HOME
+  if not base or not path.is_absolute(base) then
+    base = path.join(context.home, ".local/state")
+  end
+  local directory = disk.resolve(path.join(base, "procage/moved"))
+  local stamp = os.date("!%Y%m%dT%H%M%SZ")
+  for i = 0, 99 do
+    local target = path.join(directory, i == 0 and stamp or ("%s.%d"):format(stamp, i))
+    if not disk.kind(target) then
+      return make_directories(target, context.uid) and target or nil
+    end
+  end
+  return nil
+end
+
+return M

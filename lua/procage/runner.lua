@@ -1,0 +1,408 @@
+--- A loaded policy: its profile resolved on this disk and fitted to this host, and the commands that are run under it.
+
+local config_room = require("procage.config")
+local core = require("procage.core")
+local disk = require("procage.disk")
+local env = require("procage.env")
+local fit = require("procage.fit")
+local handoff = require("procage.handoff")
+local hosts = require("procage.host")
+local inert = require("procage.inert")
+local outcomes = require("procage.outcome")
+local path = require("procage.path")
+local plans = require("procage.plan")
+local policy = require("procage.policy")
+local report_room = require("procage.report")
+local resolve = require("procage.resolve")
+local survey_room = require("procage.survey")
+
+local M = {}
+
+---@class procage.Policy
+---@field profile procage.Profile  resolved
+---@field report procage.Row[]
+---@field fitted procage.Profile
+local Policy = {}
+Policy.__index = Policy
+
+---@class procage.LoadOptions
+---@field root string  the workspace
+---@field home? string
+---@field env? table<string, string>  the caller's environment; default: this process's
+---@field host? procage.Host  explain only: a run needs what this machine has
+
+--- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
+local function own_environment()
+  local found = {}
+  for entry in (disk.read("/proc/self/environ") or ""):gmatch("[^%z]+") do
+    local name, value = entry:match("^([^=]+)=(.*)$")
+    if name and found[name] == nil then
+      found[name] = value
+    end
+  end
+  return found
+end
+
+--- A hand-written host may claim less than this machine has, never more.
+local function check_host(given, real)
+  for _, fact in ipairs({ "seccomp_filter", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts" }) do
+    if given[fact] and not real[fact] then
+      return nil, ("host: %s is claimed and this machine has it not"):format(fact)
+    end
+  end
+  if given.landlock_abi > real.landlock_abi then
+    return nil, ("host: landlock_abi %d is claimed and this machine has %d"):format(given.landlock_abi, real.landlock_abi)
+  end
+  return true
+end
+
+---@param name string  a shipped policy or a file
+---@param config? table
+---@param options procage.LoadOptions
+---@return procage.Policy?
+---@return string? message
+---@return any code  "config", or fit.UNAVAILABLE
+function M.load(name, config, options)
+  local caller = options.env or own_environment()
+  local checked, message = config_room.parse(config or {})
+  if not checked then
+    return nil, message, "config"
+  end
+  local context
+  context, message = resolve.context(options, caller)
+  if not context then
+    return nil, message, "config"
+  end
+  local profile
+  profile, message = policy.build_profile(name, checked, context)
+  if not profile then
+    return nil, message, "config"
+  end
+  local notices
+  profile, notices = resolve.profile(profile, context)
+  if not profile then
+    return nil, notices, "config"
+  end
+  local self = setmetatable({
+    name = name,
+    mode = checked.mode,
+    profile = profile,
+    context = context,
+    caller_env = caller,
+    load_notices = notices,
+    given_host = options.host,
+  }, Policy)
+  return self:fit()
+end
+
+function Policy:fit()
+  local real = hosts.complete(core.probe())
+  self.host = self.given_host and hosts.complete(self.given_host) or real
+  if self.given_host then
+    local ok, why = check_host(self.host, real)
+    if not ok then
+      return nil, why, "config"
+    end
+  end
+  local fitted, report, code = fit.fit(self.profile, self.host)
+  if not fitted then
+    return nil, report, code
+  end
+  self.fitted, self.report = fitted, report
+  return self
+end
+
+--- What this host, or another one, enforces of the policy.
+---@param host? procage.Host
+---@return procage.Row[]? report
+---@return procage.Profile|string fitted  or the message
+function Policy:explain(host)
+  if not host then
+    return self.report, self.fitted
+  end
+  local fitted, report = fit.fit(self.profile, hosts.complete(host))
+  if not fitted then
+    return nil, report
+  end
+  return report, fitted
+end
+
+-- ---- Plans ----------------------------------------------------------------------------------------------------------------
+
+--- Whether everything that the plan rests on is as it was: directories whose entries were granted one by one, the host's
+--- mounts, the hidden names.
+local function is_fresh(survey)
+  for name, mark in pairs(survey.stamps) do
+    if disk.mark(name) ~= mark then
+      return false
+    end
+  end
+  for _, entry in ipairs(survey.hidden) do
+    if disk.kind(entry.path) ~= entry.kind then
+      return false
+    end
+  end
+  return survey.mount_text == disk.read("/proc/self/mountinfo")
+end
+
+--- The plan, made when first needed and again when what it rests on has changed.
+function Policy:plan()
+  if self.made and is_fresh(self.survey) then
+    return self.made
+  end
+  self.made = nil
+  local survey = survey_room.look(self.fitted, self.context.visible)
+  survey.mount_text = disk.read("/proc/self/mountinfo")
+  local made, message, code = plans.make(self.fitted, self.host, survey)
+  if not made then
+    return nil, message, code
+  end
+  self.made, self.survey = made, survey
+  return made
+end
+
+-- ---- Running --------------------------------------------------------------------------------------------------------------
+
+local function uses(fitted, mechanism)
+  for _, name in ipairs(fitted.mechanisms) do
+    if name == mechanism then
+      return true
+    end
+  end
+  return false
+end
+
+--- The words of the environment: the caller's, less what looks secret, with what the run sets.
+function Policy:environment(extra, cwd, directory)
+  local base = {}
+  for name, value in pairs(self.caller_env) do
+    base[name] = value
+  end
+  for name, value in pairs(extra or {}) do
+    base[name] = value
+  end
+  local result = env.apply(base, self.fitted.env)
+  if directory then
+    local tmp = uses(self.fitted, "private-tmp-mount") and self.survey.covered[1] == "/tmp" and "/tmp" or directory .. "/tmp"
+    for _, name in ipairs({ "TMPDIR", "TMP", "TEMP", "TEMPDIR" }) do
+      result[name] = tmp
+    end
+    -- These two programs look elsewhere than TMPDIR says.
+    result.TMUX_TMPDIR, result.TMPPREFIX = tmp, tmp .. "/zsh"
+  end
+  result.PWD = cwd
+  local list = {}
+  for name, value in pairs(result) do
+    list[#list + 1] = name .. "=" .. value
+  end
+  table.sort(list)
+  return list, result
+end
+
+--- The paths at which execvp(3) would look. Source: exec(3); an empty entry of PATH means the working directory.
+local function programs(name, cwd, path_variable)
+  if name == "" then
+    return {}
+  elseif name:find("/", 1, true) then
+    return { path.is_absolute(name) and name or cwd .. "/" .. name }
+  end
+  local list = {}
+  for entry in ((path_variable or "/usr/local/bin:/usr/bin:/bin") .. ":"):gmatch("([^:]*):") do
+    if entry == "" then
+      entry = cwd
+    elseif not path.is_absolute(entry) then
+      entry = cwd .. "/" .. entry
+    end
+    list[#list + 1] = entry .. "/" .. name
+  end
+  return list
+end
+
+local function check_command(cmd)
+  local known = { cwd = "string", env = "table", timeout_ms = "number", stdin = "string", stream = "boolean",
+    cancel_signals = "boolean" }
+  for key, value in pairs(cmd) do
+    if math.type(key) == "integer" then
+      if type(value) ~= "string" or value:find("\0", 1, true) then
+        error(("run: argument %d: a string without NUL is expected"):format(key), 3)
+      end
+    elseif not known[key] then
+      error(("run: unknown key %s"):format(tostring(key)), 3)
+    elseif type(value) ~= known[key] then
+      error(("run: %s: a %s is expected"):format(key, known[key]), 3)
+    end
+  end
+  if cmd[1] == nil then
+    error("run: no command", 3)
+  end
+end
+
+--- Standard output and error that lead to one place are one pipe, or their order would be lost.
+local function is_one_place()
+  local out, err = core.stat("/proc/self/fd/1"), core.stat("/proc/self/fd/2")
+  return out ~= nil and err ~= nil and out.dev == err.dev and out.ino == err.ino
+end
+
+local function specification(self, cmd, cwd, directory)
+  local words, variables = self:environment(cmd.env, cmd.cwd or cwd, directory)
+  local spec = {
+    argv = table.move(cmd, 1, #cmd, 1, {}),
+    env = words,
+    programs = programs(cmd[1], cwd, variables.PATH),
+    cwd = cwd,
+    directory = directory,
+    takes_signals = cmd.cancel_signals,
+    timeout_ms = cmd.timeout_ms or self.fitted.limits.timeout_ms,
+    capture_bytes = self.fitted.limits.output_bytes,
+  }
+  if cmd.stdin == "inherit" then
+    spec.stdin_fd = 0
+  elseif cmd.stdin and cmd.stdin ~= "closed" then
+    spec.stdin = cmd.stdin
+  end
+  if cmd.stream then
+    spec.stdout_fd, spec.stderr_fd = 1, 2
+    spec.is_merged = is_one_place()
+  end
+  return spec
+end
+
+--- Where a run's private directory is made: short, and where everybody may.
+local function temporary_base(caller)
+  for _, name in ipairs({ "/tmp", caller.TMPDIR or "/tmp", "/var/tmp", "/dev/shm" }) do
+    local resolved, exists = disk.resolve(name)
+    if exists then
+      local made = core.private_dir(resolved)
+      if made then
+        return made
+      end
+    end
+  end
+  return nil, "no directory for the run's private files: /tmp, TMPDIR and /var/tmp refuse", 2
+end
+
+--- Moves out what someone else would run, once nothing of the run is left to put it back.
+local function settle(self, outcome)
+  local target
+  local found = handoff.settle(self.survey.watch, function(name)
+    return inert.is_repository(name)
+  end, function()
+    target = target or resolve.quarantine(self.context)
+    return target
+  end)
+  for _, entry in ipairs(found) do
+    local text
+    if entry.is_change then
+      text = "%s was changed: look before someone runs it"
+    elseif entry.moved_to then
+      text = "%s appeared: a file that others run. Moved to %s"
+    else
+      text = "%s appeared and could not be moved: a file that others run"
+    end
+    outcome.notices[#outcome.notices + 1] = text:format(entry.path, entry.moved_to)
+  end
+  outcome.appeared = found
+end
+
+--- A hidden path inside a writable tree is kept by a mask alone: a replacement from outside takes it away.
+local function check_masks(self, outcome, before)
+  for name, mark in pairs(before) do
+    if disk.mark(name) ~= mark then
+      outcome.notices[#outcome.notices + 1] =
+        ("hidden %s was replaced from outside during the run: it may have been readable"):format(name)
+    end
+  end
+end
+
+local function masked_inside(survey)
+  local marks = {}
+  for _, entry in ipairs(survey.hidden) do
+    if entry.kind and path.tree_of(entry.path, survey.write) then
+      marks[entry.path] = disk.mark(entry.path)
+    end
+  end
+  return marks
+end
+
+local function add(list, more)
+  table.move(more, 1, #more, #list + 1, list)
+end
+
+local function finish(self, outcome, before)
+  check_masks(self, outcome, before)
+  settle(self, outcome)
+  if outcome.dropped_bytes > 0 then
+    outcome.notices[#outcome.notices + 1] = ("%d bytes of output were dropped"):format(outcome.dropped_bytes)
+  end
+  return outcome
+end
+
+local ENOENT = 2
+
+--- The plan was made a moment ago and a path in it is gone since: made again, once.
+local function is_stale(detail)
+  return detail and detail.errno == ENOENT and (detail.op == "tree_clone" or detail.op == "landlock_path" or
+    detail.op == "tree_attach")
+end
+
+function Policy:attempt(cmd, cwd)
+  local plan, message, code = self:plan()
+  if not plan then
+    return nil, message, code
+  end
+  local directory
+  if self.fitted.tmp == "private" or uses(self.fitted, "mount-tree") then
+    directory, message, code = temporary_base(self.caller_env)
+    if not directory then
+      return nil, message, code
+    end
+  end
+  local before = masked_inside(self.survey)
+  local raw, why, errno, detail = core.run(plan, specification(self, cmd, cwd, directory))
+  local removed, left
+  if directory then
+    removed, left = core.remove_tree(directory)
+  end
+  if not raw then
+    return nil, why, errno, detail
+  end
+  local outcome = outcomes.new(raw, self.report)
+  if directory and not removed then
+    outcome.notices[#outcome.notices + 1] = "the run's private directory is left: " .. left
+  end
+  return finish(self, outcome, before)
+end
+
+--- Runs one command. The outcome says how it ended; nil says that it never ran.
+---@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes, stream=, cancel_signals=}
+---@return procage.Outcome?
+---@return string? message
+---@return any code
+---@return table? detail  {step, op, path, errno}
+function Policy:run(cmd)
+  check_command(cmd)
+  local ok, message, code = policy.admit(self.report, self.profile.accept, self.mode)
+  if not ok then
+    return nil, message, code
+  end
+  local cwd, exists = disk.resolve(path.join(self.profile.workspace, cmd.cwd or "."))
+  if not exists then
+    return nil, cwd .. ": no such directory", ENOENT, { step = "directory", errno = ENOENT }
+  end
+  local outcome, why, errno, detail = self:attempt(cmd, cwd)
+  if not outcome and is_stale(detail) then
+    self.made = nil
+    outcome, why, errno, detail = self:attempt(cmd, cwd)
+  end
+  if not outcome then
+    return nil, why, errno, detail
+  end
+  local notices = report_room.notices(self.report)
+  add(notices, self.load_notices)
+  add(notices, self.survey.notices)
+  add(notices, outcome.notices)
+  outcome.notices = notices
+  return outcome
+end
+
+return M

@@ -1,0 +1,303 @@
+--- Looks at the disk for a fitted profile: which paths there are to hide, to keep read-only, to put back, to watch.
+--- What it finds is plain data; grants.lua and tree.lua make rules and mounts of it, each of the same lists.
+
+local disk = require("procage.disk")
+local git = require("procage.git")
+local handoff = require("procage.handoff")
+local mounts = require("procage.mounts")
+local path = require("procage.path")
+local sockets = require("procage.sockets")
+
+local M = {}
+
+---@class procage.Hidden
+---@field path string  absolute, resolved
+---@field kind? string  nil: it does not exist
+---@field via? string  the profile's own spelling, when that is another
+
+---@class procage.Survey
+---@field write string[]  writable trees, outermost only
+---@field hidden procage.Hidden[]
+---@field protected string[]  existing paths inside writable trees that stay unwritable
+---@field covered string[]  host directories that the private tmp covers
+---@field put_back string[]  readable trees beneath covered ones
+---@field sockets string[]
+---@field kernel_memory string[]
+---@field kinds table<string, string>  of writable and put-back trees
+---@field watch procage.Watch
+---@field mounts procage.Mount[]
+---@field stamps table<string, string>  what the lists rest on, for revalidation
+---@field notices string[]
+
+local function set_of(list)
+  local set = {}
+  for _, item in ipairs(list) do
+    set[item] = true
+  end
+  return set
+end
+
+--- Those that lie in no other.
+---@param trees string[]
+---@return string[]
+local function outermost(trees)
+  local kept = {}
+  for _, tree in ipairs(path.sort_by_depth(trees)) do
+    if not path.tree_of(tree, kept) then
+      kept[#kept + 1] = tree
+    end
+  end
+  return kept
+end
+
+---@param inner string
+---@param trees string[]
+local function holds_any(inner, trees)
+  for _, tree in ipairs(trees) do
+    if path.is_beneath(tree, inner) then
+      return true
+    end
+  end
+  return false
+end
+
+local function note(survey, text, ...)
+  survey.notices[#survey.notices + 1] = text:format(...)
+end
+
+--- A path hides every place that it names: the file behind a link, and the same file through another mount.
+local function names_of(survey, wanted)
+  local resolved = disk.resolve(wanted)
+  local names = { resolved }
+  for _, alias in ipairs(mounts.aliases(survey.mounts, resolved)) do
+    names[#names + 1] = alias
+  end
+  return names
+end
+
+--- What must stay visible whatever is hidden: a mask never lands on a directory that holds one of these.
+local function granted(survey, profile)
+  local trees = table.move(survey.write, 1, #survey.write, 1, {})
+  if profile.read ~= "all" then
+    table.move(profile.read, 1, #profile.read, #trees + 1, trees)
+  end
+  return trees
+end
+
+local function survey_hidden(survey, profile)
+  local trees, seen = granted(survey, profile), {}
+  for _, wanted in ipairs(profile.hidden) do
+    for _, name in ipairs(names_of(survey, wanted)) do
+      if seen[name] then
+        goto continue
+      end
+      seen[name] = true
+      if holds_any(name, trees) then
+        note(survey, "hidden %s leads to %s, which holds a granted tree: not hidden", wanted, name)
+      else
+        survey.hidden[#survey.hidden + 1] = {
+          path = name,
+          kind = disk.kind(name),
+          via = name ~= wanted and wanted or nil,
+        }
+      end
+      ::continue::
+    end
+  end
+end
+
+--- Host directories that the run's own ones take the place of. A writable tree at or above one wins: it was asked for.
+local function survey_covered(survey, profile)
+  if profile.tmp ~= "private" then
+    return
+  end
+  for _, name in ipairs({ "/tmp", "/var/tmp", "/dev/shm" }) do
+    -- A link (/var/tmp to /tmp, on some systems) is covered where it leads.
+    if disk.kind(name) == "directory" and not path.tree_of(name, survey.write) then
+      survey.covered[#survey.covered + 1] = name
+    end
+  end
+end
+
+--- Files of /proc that show the kernel's memory, where this kernel has them.
+local function survey_kernel_memory(survey)
+  for _, name in ipairs({ "/proc/kcore", "/proc/kmsg" }) do
+    if disk.kind(name) then
+      survey.kernel_memory[#survey.kernel_memory + 1] = name
+    end
+  end
+end
+
+--- Puts back a readable tree that a private directory would cover.
+local function put_back(survey, tree)
+  local resolved, exists = disk.resolve(tree)
+  if exists and path.tree_of(resolved, survey.covered) and not set_of(survey.covered)[resolved] then
+    survey.put_back[#survey.put_back + 1] = resolved
+  end
+end
+
+local function protect(survey, name, kind)
+  if kind == "link" then
+    note(survey, "%s is a symbolic link: it can be replaced, and is looked at after each run", name)
+  elseif path.tree_of(name, survey.write) then
+    survey.protected[#survey.protected + 1] = name
+  end
+end
+
+--- The parts of a git directory that stay read-only while the rest of it is written.
+local function protect_trusted(survey, directory)
+  for _, part in ipairs(git.trusted) do
+    local name = path.join(directory, part)
+    local kind = disk.kind(name)
+    if kind then
+      protect(survey, name, kind)
+    else
+      survey.guarded[#survey.guarded + 1] = name
+    end
+  end
+end
+
+local function survey_linked_commit(survey, found)
+  survey.write[#survey.write + 1] = found.directory
+  protect_trusted(survey, found.directory)
+  for _, part in ipairs(git.shared) do
+    local name = path.join(found.common, part)
+    if disk.kind(name) == "directory" then
+      survey.write[#survey.write + 1] = name
+    end
+  end
+  for _, part in ipairs({ "objects/info/alternates", "objects/info/http-alternates" }) do
+    local name = path.join(found.common, part)
+    local kind = disk.kind(name)
+    if kind then
+      protect(survey, name, kind)
+    else
+      survey.guarded[#survey.guarded + 1] = name
+    end
+  end
+end
+
+--- The workspace's own git directory, by the profile's mode.
+local function survey_git(survey, profile)
+  local found = git.governing(profile.workspace)
+  if not found then
+    return nil
+  end
+  if profile.git == "read" or found.is_linked then
+    protect(survey, found.entry, disk.kind(found.entry))
+  end
+  if profile.git == "read" then
+    return found
+  elseif not found.is_genuine then
+    note(survey, "%s names a git directory that does not know this worktree: it stays read-only", found.entry)
+    return nil
+  elseif profile.git == "write" then
+    table.move({ found.directory, found.common }, 1, 2, #survey.write + 1, survey.write)
+  elseif found.is_linked then
+    survey_linked_commit(survey, found)
+  else
+    survey.write[#survey.write + 1] = found.directory
+    protect_trusted(survey, found.directory)
+  end
+  return found
+end
+
+--- Hand-off names at the workspace's root and at the roots of repositories in it.
+local function survey_handoff(survey, profile)
+  local roots, is_complete = handoff.roots(profile.workspace)
+  if not is_complete then
+    note(survey, "the workspace is large: repositories deep in it are not looked for, their hand-off files not protected")
+  end
+  local names = {}
+  for _, name in ipairs(profile.handoff) do
+    -- What git's mode decides is not decided twice.
+    if name:lower() ~= ".git" then
+      names[#names + 1] = name
+    end
+  end
+  for _, root in ipairs(roots) do
+    for _, name in ipairs(names) do
+      for _, entry in ipairs(handoff.find(root, name)) do
+        protect(survey, entry.path, entry.kind)
+      end
+    end
+    if root ~= profile.workspace then
+      local entry = path.join(root, ".git")
+      if disk.kind(entry) == "directory" then
+        protect_trusted(survey, entry)
+      else
+        protect(survey, entry, disk.kind(entry))
+      end
+    end
+    survey.stamps[root] = disk.mark(root)
+  end
+  local watched = table.move(names, 1, #names, 1, {})
+  if profile.git ~= "write" then
+    watched[#watched + 1] = ".git"
+  end
+  return roots, watched
+end
+
+--- Read-only trees of the profile; what is not there, or not writable anyway, needs nothing.
+local function survey_read_only(survey, profile)
+  for _, wanted in ipairs(profile.read_only) do
+    local resolved, exists = disk.resolve(wanted)
+    if exists then
+      protect(survey, resolved, disk.kind(resolved))
+    end
+  end
+end
+
+---@param profile procage.Profile  fitted; its trees resolved
+---@param visible string[]  trees that the command needs to see wherever they lie: home, what PATH names
+---@return procage.Survey
+function M.look(profile, visible)
+  local survey = {
+    write = outermost(profile.write),
+    hidden = {},
+    protected = {},
+    guarded = {},
+    covered = {},
+    put_back = {},
+    sockets = {},
+    kernel_memory = {},
+    mounts = mounts.parse(disk.read("/proc/self/mountinfo") or ""),
+    kinds = {},
+    stamps = {},
+    notices = {},
+  }
+  local found = survey_git(survey, profile)
+  survey.write = outermost(survey.write)
+  survey_hidden(survey, profile)
+  survey_covered(survey, profile)
+  survey_kernel_memory(survey)
+  survey_read_only(survey, profile)
+  local roots, watched = survey_handoff(survey, profile)
+  for _, tree in ipairs(visible) do
+    put_back(survey, tree)
+  end
+  if found then
+    put_back(survey, found.root)
+    put_back(survey, found.directory)
+    put_back(survey, found.common)
+  end
+  if profile.read ~= "all" then
+    for _, tree in ipairs(profile.read) do
+      put_back(survey, tree)
+    end
+  end
+  survey.put_back = outermost(survey.put_back)
+  survey.protected = path.sort_by_depth(survey.protected)
+  for _, list in ipairs({ survey.write, survey.put_back }) do
+    for _, tree in ipairs(list) do
+      survey.kinds[tree] = disk.kind(tree)
+    end
+  end
+  local reachable = table.move(survey.write, 1, #survey.write, 1, {})
+  table.move(profile.sockets, 1, #profile.sockets, #reachable + 1, reachable)
+  survey.sockets = sockets.outside(reachable)
+  survey.watch = handoff.watch(roots, watched, survey.guarded)
+  return survey
+end
+
+return M

@@ -1,0 +1,312 @@
+--- The mounts of a run: the whole tree read-only, the writable places put back, protected ones carved out of them, hidden
+--- ones masked, and /dev, /proc and the temporary directories the run's own.
+---
+--- The order matters. Copies of what is put back are taken first, while they are still writable; a mask comes last, so that
+--- nothing is put over it.
+
+local grants = require("procage.grants")
+local path = require("procage.path")
+
+local M = {}
+
+-- Source: mount_setattr(2).
+local RDONLY, NOSUID, NODEV, NOEXEC = 0x1, 0x2, 0x4, 0x8
+
+--- Copies waiting to be attached take a slot each.
+local SLOTS = 64
+
+---@class procage.TreeWriter
+local Writer = {}
+Writer.__index = Writer
+
+---@param flat procage.Flat
+---@param has_setattr boolean  mount_setattr(2), Linux 5.12
+local function new_writer(flat, has_setattr)
+  return setmetatable({ flat = flat, has_setattr = has_setattr, free = {}, next_slot = 0 }, Writer)
+end
+
+function Writer:take_slot()
+  local slot = table.remove(self.free)
+  if not slot then
+    slot = self.next_slot
+    self.next_slot = slot + 1
+    if slot >= SLOTS then
+      error({ message = "more than 64 writable trees: name their common parents instead" })
+    end
+  end
+  return slot
+end
+
+--- A copy of the tree at `from`, to be attached later.
+function Writer:clone(from)
+  local slot = self:take_slot()
+  self.flat:add("tree_clone", { a = from, slot = slot })
+  return slot
+end
+
+function Writer:attach(slot, at)
+  self.flat:add("tree_attach", { a = at, slot = slot })
+  self.free[#self.free + 1] = slot
+end
+
+--- A read-only copy of `from` over `at`; with `attributes` also nosuid and the like.
+function Writer:bind_read_only(from, at, attributes)
+  local slot = self:clone(from)
+  if self.has_setattr then
+    self.flat:add("tree_set", { slot = slot, value = RDONLY | (attributes or 0) })
+    self:attach(slot, at)
+  else
+    self:attach(slot, at)
+    self.flat:add("remount_read_only", { a = at })
+  end
+end
+
+--- Everything read-only. Before mount_setattr each mount is remounted by name.
+function Writer:read_only_root(mounts)
+  if self.has_setattr then
+    self.flat:add("mount_set", { a = "/", value = RDONLY, recursive = true })
+    return
+  end
+  local seen = {}
+  for i = #mounts, 1, -1 do
+    local point = mounts[i].point
+    -- Only the topmost mount at a point can be reached by its name.
+    if not seen[point] then
+      seen[point] = true
+      self.flat:add("remount_read_only", { a = point })
+    end
+  end
+end
+
+--- A directory or a file for a mount to stand on, in a temporary directory of the run's own, with the directories above it.
+function Writer:make_point(target, kind, covered)
+  local root = path.tree_of(target, covered)
+  if not root or root == target then
+    return
+  end
+  local at = root
+  local names = path.components(target:sub(#root + 1))
+  for i, name in ipairs(names) do
+    at = path.join(at, name)
+    if i == #names and kind ~= "directory" then
+      self.flat:add("make_file", { a = at, value = 384 }) -- 0600
+    else
+      self.flat:add("make_dir", { a = at, value = 493 }) -- 0755
+    end
+  end
+end
+
+--- Copies of the device nodes, taken before the run's own /dev lies over them.
+function Writer:clone_devices()
+  local slots = {}
+  for _, name in ipairs(grants.devices) do
+    slots[#slots + 1] = { name = name, slot = self:clone("/dev/" .. name) }
+  end
+  return slots
+end
+
+local DEVICE_LINKS = {
+  { "fd", "/proc/self/fd" },
+  { "stdin", "/proc/self/fd/0" },
+  { "stdout", "/proc/self/fd/1" },
+  { "stderr", "/proc/self/fd/2" },
+}
+
+function Writer:make_dev(devices, shm, has_devpts)
+  self.flat:add("tmpfs", { a = "/dev", b = "mode=0755,size=64k,nr_inodes=64" })
+  for _, device in ipairs(devices) do
+    self.flat:add("make_file", { a = "/dev/" .. device.name, value = 438 }) -- 0666
+    self:attach(device.slot, "/dev/" .. device.name)
+  end
+  for _, link in ipairs(DEVICE_LINKS) do
+    self.flat:add("make_link", { a = "/dev/" .. link[1], b = link[2] })
+  end
+  if has_devpts then
+    self.flat:add("make_dir", { a = "/dev/pts", value = 493 })
+    self.flat:add("devpts", { a = "/dev/pts" })
+    self.flat:add("make_link", { a = "/dev/ptmx", b = "pts/ptmx" })
+  end
+  if shm then
+    self.flat:add("make_dir", { a = "/dev/shm", value = 448 })
+    self:attach(shm, "/dev/shm")
+  end
+  -- What masks are made of: an empty directory, and a file that may not be opened.
+  self.flat:add("make_dir", { a = "/dev/.mask", value = 365 }) -- 0555
+  self.flat:add("make_dir", { a = "/dev/.mask/directory", value = 365 })
+  self.flat:add("make_file", { a = "/dev/.mask/file", value = 0 })
+end
+
+function Writer:mask(target, kind)
+  self:bind_read_only(kind == "directory" and "/dev/.mask/directory" or "/dev/.mask/file", target, NOSUID | NODEV | NOEXEC)
+end
+
+--- A protected path cannot be renamed, being a mount point; nor can the directories above it, up to the writable tree, when
+--- each is one too. Renamed away, they would take the protected path with them and leave its name free.
+function Writer:carve(protected, write)
+  local pinned = {}
+  for _, target in ipairs(protected) do
+    local tree = path.tree_of(target, write)
+    local above, at = {}, path.parent(target)
+    while at and at ~= tree and path.is_beneath(at, tree) do
+      table.insert(above, 1, at)
+      at = path.parent(at)
+    end
+    for _, directory in ipairs(above) do
+      if not pinned[directory] then
+        pinned[directory] = true
+        self:attach(self:clone(directory), directory)
+      end
+    end
+    if not pinned[target] and target ~= tree then
+      pinned[target] = true
+      self:bind_read_only(target, target)
+    end
+  end
+end
+
+--- Masks, but not one beneath another, and none on what a private directory covers unless it was put back.
+local function to_mask(survey)
+  local visible = {}
+  for _, list in ipairs({ survey.put_back, survey.write }) do
+    table.move(list, 1, #list, #visible + 1, visible)
+  end
+  local function is_covered(target)
+    return path.tree_of(target, survey.covered) and not path.tree_of(target, visible)
+  end
+  local list, masked = {}, {}
+  for _, entry in ipairs(survey.hidden) do
+    if entry.kind and entry.kind ~= "link" and not is_covered(entry.path) then
+      list[#list + 1] = { path = entry.path, kind = entry.kind }
+      masked[#masked + 1] = entry.path
+    end
+  end
+  local outer = {}
+  for _, entry in ipairs(list) do
+    local inside = false
+    for _, other in ipairs(masked) do
+      inside = inside or (other ~= entry.path and path.is_beneath(entry.path, other))
+    end
+    if not inside and not path.is_beneath(entry.path, "/dev") then
+      outer[#outer + 1] = entry
+    end
+  end
+  for _, name in ipairs(survey.sockets) do
+    if not is_covered(name) and not path.tree_of(name, masked) and not path.is_beneath(name, "/dev") then
+      outer[#outer + 1] = { path = name, kind = "socket" }
+    end
+  end
+  return outer
+end
+
+---@param flat procage.Flat
+---@param profile procage.Profile
+---@param survey procage.Survey
+---@param host procage.Host
+---@param uses table<string, boolean>
+---@param run_text table
+---@param rights table?  Landlock rights, when rules are made
+function M.write(flat, profile, survey, host, uses, run_text, rights)
+  local writer = new_writer(flat, host.mount_setattr)
+  local covers = uses["private-tmp-mount"] and survey.covered or {}
+  flat:add("mount_private")
+
+  local writable, readable, cover = {}, {}, {}
+  for _, tree in ipairs(survey.write) do
+    writable[#writable + 1] = { path = tree, slot = writer:clone(tree) }
+  end
+  for _, tree in ipairs(covers ~= survey.covered and {} or survey.put_back) do
+    readable[#readable + 1] = { path = tree, slot = writer:clone(tree) }
+  end
+  local sources = { ["/tmp"] = run_text.tmp, ["/var/tmp"] = run_text.var_tmp, ["/dev/shm"] = run_text.shm }
+  for _, name in ipairs(covers) do
+    cover[#cover + 1] = { path = name, slot = writer:clone(sources[name]) }
+  end
+  local devices = writer:clone_devices()
+
+  writer:read_only_root(survey.mounts)
+  local shm
+  for _, entry in ipairs(cover) do
+    if entry.path == "/dev/shm" then
+      shm = entry.slot
+    else
+      writer:attach(entry.slot, entry.path)
+    end
+  end
+  writer:make_dev(devices, shm, host.devpts)
+  M.put_back(writer, readable, writable, covers, survey)
+  writer:carve(uses["bind-read-only"] and survey.protected or {}, survey.write)
+  if uses["mask"] then
+    for _, entry in ipairs(to_mask(survey)) do
+      writer:mask(entry.path, entry.kind)
+    end
+  end
+  if uses["pidns"] then
+    flat:add("proc", { a = "/proc" })
+    for _, name in ipairs(survey.kernel_memory) do
+      writer:mask(name, "file")
+    end
+  end
+  M.late_rules(flat, host, uses, covers, rights)
+  writer:attach(writer:clone("/dev/.mask/directory"), "/dev/.mask")
+  M.close_dev(writer)
+end
+
+--- Outer trees first, so that an inner one lies on top; readable ones lose the right to write on the way.
+function M.put_back(writer, readable, writable, covers, survey)
+  local entries = {}
+  for _, entry in ipairs(readable) do
+    entries[#entries + 1] = { path = entry.path, slot = entry.slot, is_readable = true }
+  end
+  table.move(writable, 1, #writable, #entries + 1, entries)
+  table.sort(entries, function(a, b)
+    local depth_a, depth_b = #path.components(a.path), #path.components(b.path)
+    if depth_a ~= depth_b then
+      return depth_a < depth_b
+    end
+    return a.path < b.path
+  end)
+  for _, entry in ipairs(entries) do
+    -- Inside a tree that was put back the point is there already.
+    local done = false
+    for _, other in ipairs(entries) do
+      done = done or (other ~= entry and path.is_beneath(entry.path, other.path))
+    end
+    if not done then
+      writer:make_point(entry.path, survey.kinds[entry.path] or "directory", covers)
+    end
+    if entry.is_readable and writer.has_setattr then
+      writer.flat:add("tree_set", { slot = entry.slot, value = RDONLY })
+    end
+    writer:attach(entry.slot, entry.path)
+    if entry.is_readable and not writer.has_setattr then
+      writer.flat:add("remount_read_only", { a = entry.path })
+    end
+  end
+end
+
+--- File systems that this child mounts did not exist when the ruleset was made.
+function M.late_rules(flat, host, uses, covers, rights)
+  if not rights then
+    return
+  end
+  if uses["pidns"] then
+    flat:add("landlock_late", { a = "/proc", value = rights.read })
+  end
+  if host.devpts then
+    flat:add("landlock_late", { a = "/dev/pts", value = rights.device })
+  end
+  for _, name in ipairs(covers) do
+    flat:add("landlock_late", { a = name, value = rights.write | rights.unix })
+  end
+end
+
+--- Nothing more is made in /dev: the file system itself goes read-only, the nodes and the two mounts in it do not.
+function M.close_dev(writer)
+  if writer.has_setattr then
+    writer.flat:add("mount_set", { a = "/dev", value = RDONLY | NOEXEC })
+  else
+    writer.flat:add("remount_read_only", { a = "/dev" })
+  end
+end
+
+return M
