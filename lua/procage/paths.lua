@@ -5,6 +5,8 @@
 ---     PREFIX/share/lua/5.4/procage/{paths.lua,policies/}      cmake --install
 ---     TREE/share/lua/5.4/procage/{paths.lua,policies/}        luarocks
 ---     REPO/lua/procage/paths.lua, REPO/policies/              a checkout, also through the link in its build tree
+local core = require("procage.core")
+
 local M = {}
 
 --- The directory of this file, absolute or relative to the working directory as package.path had it.
@@ -29,7 +31,8 @@ function M.policies()
   -- The checkout comes second: an installation whose policies are missing has nothing there.
   for _, directory in ipairs({ own .. "/policies", own .. "/../../policies" }) do
     if exists(directory .. "/lists.lua") then
-      return directory
+      -- One spelling, for messages; a relative package.path cannot have it.
+      return directory:sub(1, 1) == "/" and core.real_path(directory) or directory
     end
   end
   return nil, own .. "/policies: no shipped policies there"

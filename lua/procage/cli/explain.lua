@@ -2,9 +2,12 @@
 
 local hosts = require("procage.host")
 local json = require("procage.json")
+local path_text = require("procage.path")
+local paths = require("procage.paths")
+local policy_room = require("procage.policy")
 local procage = require("procage")
 local profiles = require("procage.profile")
-local report = require("procage.cli.report")
+local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 
 ---@return procage.Host? host
@@ -35,13 +38,50 @@ local function host_line(host)
   return ("%s %s, %s, %s"):format(host.system, host.kernel, landlock, tier)
 end
 
---- What the profile comes to, field by field, where the report speaks of mechanisms.
----@param fitted procage.Profile
----@return string
-local function profile_text(fitted)
-  local function list(items)
-    return #items > 0 and table.concat(items, " ") or "nothing"
+--- The shipped lists, for the reasons in them; none for a tree without.
+---@return table
+local function shipped_lists()
+  local directory = paths.policies()
+  local handle = directory and io.open(directory .. "/lists.lua", "r")
+  if not handle then
+    return {}
   end
+  local text = handle:read("a") or ""
+  handle:close()
+  return policy_room.load_script(text, directory .. "/lists.lua") or {}
+end
+
+--- Lines for entries of the profile that come from a shipped list: the name that --lift takes, and the reason.
+---@param entries string[]  the profile's
+---@param rows table[]  the list's
+---@param name_of fun(row: table): string  the row's name for --lift
+---@param entry_of fun(row: table): string  how the profile spells it
+---@param reason string  key of the reason
+local function add_reasons(lines, entries, rows, name_of, entry_of, reason)
+  local by_entry = {}
+  for _, row in ipairs(rows or {}) do
+    by_entry[entry_of(row)] = row
+  end
+  for _, entry in ipairs(entries) do
+    local row = by_entry[entry]
+    local note = row and row[reason] or ""
+    if row and row.never_lift then
+      note = note .. " (never lifted)"
+    end
+    lines[#lines + 1] = (("  %-34s %s"):format(row and name_of(row) or entry, note):gsub("%s+$", ""))
+  end
+end
+
+---@param items string[]
+---@return string
+local function list(items)
+  return #items > 0 and table.concat(items, " ") or "nothing"
+end
+
+--- What was asked for, in the Profile's words.
+---@param fitted procage.Profile
+---@return string[] lines
+local function profile_lines(fitted)
   local network = fitted.network
   if type(network) == "table" then
     network = "TCP connections to port " .. table.concat(network.ports, ", ")
@@ -51,20 +91,36 @@ local function profile_text(fitted)
     { "read", type(fitted.read) == "table" and list(fitted.read) or "everything that is not hidden" },
     { "write", list(fitted.write) },
     { "caches", ("%s (writable: %s)"):format(list(fitted.caches.trees), fitted.caches.when) },
-    { "hidden", list(fitted.hidden) },
-    { "hand-off", list(fitted.handoff) },
     { "git", fitted.git },
     { "network", network },
-    { "lifted", #fitted.lift > 0 and list(fitted.lift) or nil },
+    { "lifted", list(fitted.lift) },
   }
   local lines = {}
-  for _, row in ipairs(rows) do
-    if row[2] then
-      local head = ("  %-15s "):format(row[1])
-      lines[#lines + 1] = head .. report.wrap(row[2], report.WIDTH, (" "):rep(#head))
-    end
+  for i, row in ipairs(rows) do
+    lines[i] = ("  %-10s %s"):format(row[1], row[2] or "none")
   end
-  return table.concat(lines, "\n") .. "\n"
+  return lines
+end
+
+---@param fitted procage.Profile
+---@param home string
+---@return string[] lines
+local function list_lines(fitted, home)
+  local lists, lines = shipped_lists(), {}
+  lines[#lines + 1] = "Hidden: no data, no listing (--lift NAME re-opens one)"
+  add_reasons(lines, fitted.hidden, lists.hidden, function(row)
+    return row.path
+  end, function(row)
+    return path_text.expand_home(row.path, home)
+  end, "reason")
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "Hand-off files: not written by the command, for someone else would run them (--lift NAME)"
+  add_reasons(lines, fitted.handoff, lists.handoff, function(row)
+    return row.name
+  end, function(row)
+    return row.name
+  end, "runs")
+  return lines
 end
 
 ---@param request procage.cli.Request
@@ -94,15 +150,22 @@ return function(request)
     -- The parts write themselves: each knows its own order of keys.
     io.stdout:write(
       ('{"policy":%s,"host":%s,"profile":%s,"report":%s}\n'):format(
-        json.encode(chosen.policy or "speccoder", {}),
+        json.encode(made.policy.name, {}),
         hosts.to_json(host),
         profiles.to_json(fitted),
-        json.encode(rows, report.SHAPE)
+        reports.to_json(rows)
       )
     )
     return 0
   end
-  io.stdout:write(("Policy %s on %s\n\n"):format(chosen.policy or "speccoder", host_line(host)))
-  io.stdout:write(profile_text(fitted), "\n", report.text(rows))
+  local lines = { ("Policy %s on %s"):format(made.policy.name, host_line(host)), "" }
+  local function add(more)
+    table.move(more, 1, #more, #lines + 1, lines)
+    lines[#lines + 1] = ""
+  end
+  add(profile_lines(fitted))
+  add(reports.lines(rows))
+  add(list_lines(fitted, made.policy.context.home))
+  io.stdout:write(table.concat(lines, "\n"))
   return 0
 end

@@ -2,7 +2,7 @@
 
 local core = require("procage.core")
 local json = require("procage.json")
-local report = require("procage.cli.report")
+local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 
 local ENOENT = 2
@@ -32,30 +32,34 @@ local function base64(text)
   return text64 .. ("="):rep(-#text64 % 4)
 end
 
----@type procage.JsonShape
-local SHAPE = {
-  order = {
-    "exit_status",
-    "status",
-    "signal",
-    "timed_out",
-    "cancelled_by",
-    "duration_ms",
-    "stdout",
-    "stdout_base64",
-    "stderr",
-    "stderr_base64",
-    "usage",
-    "report",
-    "notices",
-    "error",
-  },
-  fields = {
-    usage = { map = true },
-    report = report.SHAPE,
-    notices = { list = true },
-    error = { order = { "message", "code", "step", "op", "errno" } },
-  },
+--- The members of an answer, in their order, those that are there.
+---@type string[]
+local ORDER = {
+  "exit_status",
+  "status",
+  "signal",
+  "timed_out",
+  "cancelled_by",
+  "duration_ms",
+  "stdout",
+  "stdout_base64",
+  "stderr",
+  "stderr_base64",
+  "dropped_bytes",
+  "usage",
+  "report",
+  "appeared",
+  "notices",
+  "error",
+}
+
+--- The shapes of those that are tables, but for the report.
+---@type table<string, procage.JsonShape>
+local SHAPES = {
+  usage = { order = { "user_us", "system_us", "max_rss_kib" } },
+  appeared = { list = { order = { "path", "moved_to", "is_change" } } },
+  notices = { list = true },
+  error = { order = { "message", "code", "step", "op", "path", "errno" } },
 }
 
 --- Puts a captured stream into the answer: as text when it is UTF-8, for that is all that a JSON string can hold.
@@ -68,7 +72,16 @@ local function add_stream(answer, name, bytes)
 end
 
 local function print_json(answer)
-  io.stdout:write(json.encode(answer, SHAPE), "\n")
+  local members = {}
+  for _, key in ipairs(ORDER) do
+    local value = answer[key]
+    if value ~= nil then
+      -- A report knows its own order of keys.
+      local text = key == "report" and reports.to_json(value) or json.encode(value, SHAPES[key])
+      members[#members + 1] = ('"%s":%s'):format(key, text)
+    end
+  end
+  io.stdout:write("{", table.concat(members, ","), "}\n")
 end
 
 -- ---- Statuses -------------------------------------------------------------------------------------------------------------
@@ -107,7 +120,14 @@ local function refuse(chosen, status, message, code, detail)
     detail = detail or {}
     print_json({
       exit_status = status,
-      error = { message = message, code = code, step = detail.step, op = detail.op, errno = detail.errno },
+      error = {
+        message = message,
+        code = code,
+        step = detail.step,
+        op = detail.op,
+        path = detail.path,
+        errno = detail.errno,
+      },
     })
   end
   return status
@@ -144,13 +164,16 @@ return function(request)
   local outcome, code, detail
   outcome, message, code, detail = made.policy:run(command)
   if not outcome then
+    if detail and detail.step == "exec" then
+      message = request.argv[1] .. ": " .. message
+    end
     return refuse(chosen, refusal_status(code, detail), message, code, detail)
   end
 
   status = status_of(outcome)
   if not chosen.quiet then
     for _, notice in ipairs(outcome.notices) do
-      io.stderr:write("procage-lua: ", notice, "\n")
+      io.stderr:write(notice, "\n")
     end
   end
   if chosen.json then
@@ -161,8 +184,10 @@ return function(request)
       timed_out = outcome.timed_out or false,
       cancelled_by = outcome.cancelled_by,
       duration_ms = outcome.duration_ms,
+      dropped_bytes = outcome.dropped_bytes,
       usage = outcome.usage,
       report = outcome.report,
+      appeared = outcome.appeared,
       notices = outcome.notices,
     }
     add_stream(answer, "stdout", outcome.stdout)

@@ -1,36 +1,48 @@
 --- From the options of `run` and `explain` to a policy.
 
+local config_room = require("procage.config")
 local core = require("procage.core")
 local fit = require("procage.fit")
 local json = require("procage.json")
 local path_text = require("procage.path")
+local policy_room = require("procage.policy")
 local procage = require("procage")
 
 local M = {}
 
---- Sets config.a.b.c for the key "a.b.c". A value that is JSON is that; anything else is the text itself.
+--- Sets config[steps[1]][steps[2]]... to a value.
+---@param flag string  for messages
+---@param steps string[]
 ---@return string? message
-local function set(config, pair)
-  local at, steps = config, {}
+local function set(config, flag, steps, value)
+  local at = config
+  for i = 1, #steps - 1 do
+    if at[steps[i]] == nil then
+      at[steps[i]] = {}
+    elseif type(at[steps[i]]) ~= "table" then
+      return ("%s: %s is no table"):format(flag, table.concat(steps, ".", 1, i))
+    end
+    at = at[steps[i]]
+  end
+  at[steps[#steps]] = value
+end
+
+--- The steps of "a.b.c", and the value: JSON where it is that, else the text itself.
+---@param pair {key: string, value: string}
+---@return string? message
+local function set_pair(config, pair)
+  local steps = {}
   for step in (pair.key .. "."):gmatch("([^.]*)%.") do
     if step == "" then
       return ("--set: '%s' has an empty step"):format(pair.key)
     end
     steps[#steps + 1] = step
   end
-  for i = 1, #steps - 1 do
-    if at[steps[i]] == nil then
-      at[steps[i]] = {}
-    elseif type(at[steps[i]]) ~= "table" then
-      return ("--set %s: %s is no table"):format(pair.key, table.concat(steps, ".", 1, i))
-    end
-    at = at[steps[i]]
-  end
   local value = json.decode(pair.value)
   if value == nil then
     value = pair.value
   end
-  at[steps[#steps]] = value
+  return set(config, "--set " .. pair.key, steps, value)
 end
 
 --- Reads a configuration file: JSON, one object.
@@ -73,68 +85,93 @@ end
 --- A path of the command line, resolved from where the user is.
 ---@param flag string
 ---@param path string
+---@param cwd string
 ---@return string? resolved
 ---@return string? message
-local function resolve(flag, path)
-  local resolved, message = core.real_path(path)
+local function resolve(flag, path, cwd)
+  local resolved, message = core.real_path(path_text.is_absolute(path) and path or cwd .. "/" .. path)
   if not resolved then
     return nil, ("%s: %s"):format(flag, message)
   end
   return resolved
 end
 
+---@param config table
+---@param key string  of a list
 ---@param flag string
 ---@param paths string[]
-local function resolve_all(flag, paths)
+---@param cwd string
+---@return string? message
+local function append_resolved(config, key, flag, paths, cwd)
   local resolved = {}
   for i, path in ipairs(paths) do
     local message
-    resolved[i], message = resolve(flag, path)
+    resolved[i], message = resolve(flag, path, cwd)
     if not resolved[i] then
-      return nil, message
+      return message
     end
   end
-  return resolved
+  return append(config, key, resolved)
+end
+
+--- The configuration file's table. Where the command could write the file, it would decide the next run: it is read-only then.
+---@return table? config
+---@return string? message
+local function configuration_file(path, cwd, root)
+  if not path:match("%.json$") then
+    return nil, ("--config %s: only JSON is read, from a file whose name ends in .json"):format(path)
+  end
+  local file, message = resolve("--config", path, cwd)
+  if not file then
+    return nil, message
+  end
+  local config
+  config, message = M.read_json(file)
+  if not config then
+    return nil, "--config " .. message
+  end
+  -- Checked by itself first, so that the message names the file.
+  local checked
+  checked, message = config_room.parse(config, file)
+  if not checked then
+    return nil, message
+  end
+  message = nil
+  if path_text.is_beneath(file, root) then
+    message = append(config, "read_only", { file })
+  end
+  if message then
+    return nil, message
+  end
+  return config
 end
 
 --- The configuration: the file's, then --set, then the named options, each of which wins over what was before.
 ---@param chosen table  request.options
+---@param cwd string
+---@param root string
 ---@return table? config
 ---@return string? message
-local function configuration(chosen)
-  local config = {}
+local function configuration(chosen, cwd, root)
+  local config, message = {}, nil
   if chosen.config_file then
-    if not chosen.config_file:match("%.json$") then
-      return nil, ("--config %s: only JSON is read here, and its name ends in .json"):format(chosen.config_file)
-    end
-    local file, why = M.read_json(chosen.config_file)
-    if not file then
-      return nil, "--config " .. why
-    end
-    config = file
+    config, message = configuration_file(chosen.config_file, cwd, root)
   end
   for _, pair in ipairs(chosen.set) do
-    local message = set(config, pair)
-    if message then
-      return nil, message
-    end
+    message = message or set_pair(config, pair)
   end
-  config.network = chosen.network or config.network
-  config.git = chosen.git or config.git
-
-  local write, message = resolve_all("--allow-write", chosen.allow_write)
-  if not write then
-    return nil, message
+  for _, pair in ipairs(chosen.env) do
+    message = message or set(config, "--env", { "env", "set", pair.key }, pair.value)
   end
-  local read
-  read, message = resolve_all("--allow-read", chosen.allow_read)
-  if not read then
-    return nil, message
-  end
-  message = append(config, "writable", write) or append(config, "readable", read) or append(config, "lift", chosen.lift)
+  message = message
+    or append_resolved(config, "writable", "--allow-write", chosen.allow_write, cwd)
+    or append_resolved(config, "readable", "--allow-read", chosen.allow_read, cwd)
+    or append(config, "lift", chosen.lift)
   if message then
     return nil, message
   end
+  config.network = chosen.network or config.network
+  config.git = chosen.git or config.git
   return config
 end
 
@@ -149,22 +186,31 @@ end
 ---@return string? message
 ---@return integer? status  the exit status that the message goes with
 function M.load(chosen)
-  local config, message = configuration(chosen)
-  if not config then
-    return nil, message, 2
-  end
-  local cwd, root
-  cwd, message = core.real_path(".")
+  local cwd, message = core.real_path("/proc/self/cwd")
   if not cwd then
     return nil, "the current directory: " .. message, 2
   end
-  root, message = resolve("--root", chosen.root or cwd)
+  local root
+  root, message = resolve("--root", chosen.root or cwd, cwd)
   if not root then
     return nil, message, 2
   end
+  local config
+  config, message = configuration(chosen, cwd, root)
+  if not config then
+    return nil, message, 2
+  end
 
+  local name = chosen.policy or config.policy or "speccoder"
+  if policy_room.is_file(name) then
+    -- Absolute: only then can the runner see that a script lies where the command writes.
+    name, message = resolve("--policy", name, cwd)
+    if not name then
+      return nil, message, 2
+    end
+  end
   local policy, code
-  policy, message, code = procage.policy.load(chosen.policy or config.policy or "speccoder", config, { root = root })
+  policy, message, code = procage.policy.load(name, config, { root = root })
   if not policy then
     return nil, message, code == fit.UNAVAILABLE and 126 or 2
   end
