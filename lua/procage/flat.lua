@@ -70,8 +70,16 @@ function Flat:bytes(bytes)
   return at
 end
 
+---@class procage.FlatOp
+---@field a? string|table|integer
+---@field b? string|table|integer
+---@field slot? integer
+---@field value? integer
+---@field optional? boolean
+---@field recursive? boolean
+
 ---@param name string  an operation of core/plan.h
----@param op { a: string|table|integer?, b: string|table|integer?, slot: integer?, value: integer?, optional: boolean?, recursive: boolean? }?
+---@param op? procage.FlatOp
 function Flat:add(name, op)
   op = op or {}
   local code = assert(CODES[name], name)
@@ -93,7 +101,8 @@ end
 function Flat:encode(is_unconfined)
   -- The block ends in NUL whatever came last, so that every text in it is ended.
   local text = table.concat(self.text) .. "\0"
-  return string.pack("<I4I4I4I4", MAGIC, is_unconfined and VERSION | UNCONFINED or VERSION, #self.ops, #text) .. table.concat(self.ops) .. text
+  local version = is_unconfined and VERSION | UNCONFINED or VERSION
+  return string.pack("<I4I4I4I4", MAGIC, version, #self.ops, #text) .. table.concat(self.ops) .. text
 end
 
 return M

@@ -131,7 +131,12 @@ end
 --- Puts back a readable tree that a private directory would cover.
 local function put_back(survey, tree)
   local resolved, exists = disk.resolve(tree)
-  if exists and path.tree_of(resolved, survey.covered) and not set_of(survey.covered)[resolved] then
+  if
+    exists
+    and path.tree_of(resolved, survey.covered)
+    and not set_of(survey.covered)[resolved]
+    and not path.tree_of(resolved, survey.write)
+  then
     survey.put_back[#survey.put_back + 1] = resolved
   end
 end
