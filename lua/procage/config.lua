@@ -1,0 +1,196 @@
+--- The operator's configuration, the [sandbox] table: checked, spelt one way, completed. The only place with defaults, and the
+--- only one that knows the spellings of the programs that came before.
+
+local check = require("procage.check")
+local json = require("procage.json")
+local path = require("procage.path")
+local profile = require("procage.profile")
+
+---@class procage.Config
+---@field mode "auto"|"required"|"off"
+---@field policy string  the name of a shipped policy, or a file
+---@field network procage.Network
+---@field loopback "run"|"host"
+---@field git "read"|"commit"|"write"
+---@field writable string[]  paths; `~` is home
+---@field readable string[]
+---@field hidden string[]
+---@field read_only string[]
+---@field sockets string[]
+---@field caches "write"|"fetch"|"none"
+---@field tmp "private"|"shared"
+---@field env procage.Env
+---@field limits procage.Limits
+---@field accept string[]
+---@field lift string[]
+---@field denials "off"|"calls"|"paths"
+
+local M = {}
+
+--- Other spellings of a network, from the originals and from the command line.
+---@type table<string, procage.Network>
+local network_spellings = { off = "none", localhost = "loopback" }
+
+---@param text string
+---@return integer[]? ports  nil: not of the form "ports:443,8080"
+local function ports_in(text)
+  local list = text:match("^ports:([%d,]+)$")
+  if not list or list:find("^,") or list:find(",,", 1, true) or list:find(",$") then
+    return nil
+  end
+  local ports = {}
+  for digits in list:gmatch("%d+") do
+    ports[#ports + 1] = math.tointeger(tonumber(digits)) or 0
+  end
+  return ports
+end
+
+--- Sorted, each once: the order in which an operator wrote them means nothing.
+---@param ports integer[]
+---@return integer[]
+local function tidy(ports)
+  local list, seen = {}, {}
+  for _, port in ipairs(ports) do
+    if not seen[port] then
+      list[#list + 1], seen[port] = port, true
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+--- A network as the profile spells it; what it does not know it leaves for the check to name.
+---@param value any
+---@return any
+local function read_network(value)
+  if type(value) == "string" then
+    local ports = ports_in(value)
+    return network_spellings[value] or ports and { ports = ports } or value
+  elseif type(value) == "table" and value.ports == nil then
+    return { ports = value }
+  end
+  return value
+end
+
+---@param value any
+---@return boolean
+local function is_string(value)
+  return type(value) == "string"
+end
+
+local ports_record = check.record({ { name = "ports", check = check.list(check.port, 1), required = true } }, "key")
+local network_names = check.one_of({ "none", "off", "loopback", "localhost", "all", "ports:443,8080" })
+
+---@type procage.Check
+local function network(value, key)
+  local read = read_network(value)
+  if type(read) ~= "table" then
+    return not (read == "none" or read == "loopback" or read == "all") and network_names(value, key) or nil
+  elseif is_string(value) or value.ports == nil then
+    -- A list, or a text with one: its entries are the operator's keys, `ports` is not.
+    return check.list(check.port, 1)(read.ports, key)
+  end
+  return ports_record(read, key)
+end
+
+--- Absolute or beneath home. `~user` is refused: it would need the password file.
+---@type procage.Check
+local function home_path(value, key)
+  local bad = check.text(value, key)
+  if bad then
+    return bad
+  end
+  local is_home = value == "~" or value:sub(1, 2) == "~/"
+  if not is_home and not path.is_absolute(value) then
+    return check.mismatch(key, "an absolute path, or one that starts with ~/", value)
+  elseif path.has_parent_step(value) then
+    return check.mismatch(key, "a path without ..", value)
+  end
+end
+
+local paths = check.list(home_path)
+
+local limit_fields = {}
+for i, name in ipairs(profile.limits) do
+  limit_fields[i] = { name = name, check = check.positive }
+end
+
+---@type procage.Check
+local function value_text(value, key)
+  if value ~= "" then
+    return check.text(value, key)
+  end
+end
+
+local env_fields = {
+  { name = "drop", check = check.list(check.text) },
+  { name = "set", check = check.map(check.variable, value_text) },
+  { name = "keep", check = check.list(check.variable) },
+}
+
+---@class procage.ConfigKey: procage.Field
+---@field default any
+
+---@type procage.ConfigKey[]
+local schema = {
+  { name = "mode", check = check.one_of({ "auto", "required", "off" }), default = "auto" },
+  { name = "policy", check = check.text, default = "speccoder" },
+  { name = "network", check = network, default = "loopback" },
+  { name = "loopback", check = check.one_of({ "run", "host" }), default = "run" },
+  { name = "git", check = check.one_of({ "read", "commit", "write" }), default = "read" },
+  { name = "writable", check = paths, default = {} },
+  { name = "readable", check = paths, default = {} },
+  { name = "hidden", check = paths, default = {} },
+  { name = "read_only", check = paths, default = {} },
+  { name = "sockets", check = paths, default = {} },
+  { name = "caches", check = check.one_of({ "write", "fetch", "none" }), default = "write" },
+  { name = "tmp", check = check.one_of({ "private", "shared" }), default = "private" },
+  { name = "env", check = check.record(env_fields, "key"), default = { drop = {}, set = {}, keep = {} } },
+  { name = "limits", check = check.record(limit_fields, "key"), default = {} },
+  { name = "accept", check = check.list(check.one_of(profile.gap_ids)), default = {} },
+  { name = "lift", check = check.list(check.text), default = {} },
+  { name = "denials", check = check.one_of({ "off", "calls", "paths" }), default = "calls" },
+}
+
+--- The keys, in the order of the documentation.
+---@type string[]
+M.keys = {}
+for i, entry in ipairs(schema) do
+  M.keys[i] = entry.name
+end
+
+local whole = check.record(schema, "key")
+
+---@param config table  checked
+---@return procage.Config
+local function complete(config)
+  for _, entry in ipairs(schema) do
+    if config[entry.name] == nil then
+      config[entry.name] = json.plain(entry.default)
+    end
+  end
+  for name, default in pairs({ drop = {}, set = {}, keep = {} }) do
+    config.env[name] = config.env[name] or default
+  end
+  config.network = read_network(config.network)
+  if type(config.network) == "table" then
+    config.network.ports = tidy(config.network.ports)
+  end
+  return config
+end
+
+--- Checks a configuration and completes it; the table given is left as it is.
+---@param given? table  what a file or a caller says; JSON null is absent
+---@param source? string  what messages start with: the file
+---@return procage.Config? config
+---@return string? message  names the key, what was expected, and the nearest known name
+function M.parse(given, source)
+  local config = json.plain(given == nil and {} or given)
+  local bad = whole(config, "")
+  if bad then
+    return nil, (source and source .. ": " or "") .. bad
+  end
+  return complete(config)
+end
+
+return M
