@@ -1,0 +1,218 @@
+--- What of the lists holds for one run: paths made absolute, rows that the operator lifted left out.
+
+local lists = require("policies.lists")
+local path = require("procage.path")
+
+local M = {}
+
+---@class procage.Lift
+---@field wanted table<string, boolean>  as written, and with ~ expanded
+---@field used table<string, boolean>  what some row was named by
+---@field shown string[]  absolute paths and names, for the profile
+
+--- Words that the operator lifted.
+---@param words string[]
+---@param ctx procage.Context
+---@return procage.Lift
+function M.lift(words, ctx)
+  local lift = { wanted = {}, used = {}, shown = {} }
+  for _, word in ipairs(words) do
+    lift.wanted[path.expand_home(word, ctx.home)] = true
+  end
+  return lift
+end
+
+--- Whether the operator lifted a row; raises for one that nobody may.
+---@param lift procage.Lift
+---@param name string
+---@param row { never_lift?: boolean }
+---@return boolean
+local function is_lifted(lift, name, row)
+  if not lift.wanted[name] then
+    return false
+  elseif row.never_lift then
+    error(("lift: %s is the harness's own and is never lifted"):format(name), 0)
+  end
+  if not lift.used[name] then
+    lift.used[name] = true
+    lift.shown[#lift.shown + 1] = name
+  end
+  return true
+end
+
+--- A word that names no row is a mistake: it re-opens nothing.
+---@param lift procage.Lift
+---@param words string[]
+---@param ctx procage.Context
+function M.check_lifted(lift, words, ctx)
+  for i, word in ipairs(words) do
+    if not lift.used[path.expand_home(word, ctx.home)] then
+      error(("lift[%d]: no hidden path, hand-off name or variable pattern of the lists is called %s"):format(i, word), 0)
+    end
+  end
+end
+
+--- Homes whose files the run could read. Root reads its own whatever HOME says.
+---@param ctx procage.Context
+---@return string[]
+local function homes(ctx)
+  local root_home = "/root"
+  if ctx.uid == 0 and ctx.home ~= root_home then
+    return { ctx.home, root_home }
+  end
+  return { ctx.home }
+end
+
+---@param row procage.HiddenRow
+---@param ctx procage.Context
+---@return string[] paths
+local function places(row, ctx)
+  if row.system and row.system ~= ctx.system or row.root_only and ctx.uid ~= 0 then
+    return {}
+  elseif row.path:sub(1, 2) ~= "~/" then
+    return { row.path }
+  end
+  local found = {}
+  for i, home in ipairs(homes(ctx)) do
+    found[i] = path.expand_home(row.path, home)
+  end
+  return found
+end
+
+--- The hidden paths of a run. One that holds the workspace is a mistake to be named: hidden wins, and nothing would be left.
+---@param ctx procage.Context
+---@param lift procage.Lift
+---@return string[]
+function M.hidden(ctx, lift)
+  local hidden = {}
+  for _, row in ipairs(lists.hidden) do
+    for _, place in ipairs(places(row, ctx)) do
+      if not is_lifted(lift, place, row) then
+        if path.is_beneath(ctx.workspace, place) then
+          local cure = row.never_lift and "it is never lifted" or ("lift it to work in it: lift = [%q]"):format(place)
+          error(("workspace %s lies in a hidden tree, %s (%s); %s"):format(ctx.workspace, place, row.reason, cure), 0)
+        end
+        hidden[#hidden + 1] = place
+      end
+    end
+  end
+  return hidden
+end
+
+--- Trees that many programs share: a variable that names one as a package cache is a mistake.
+local shared_trees = {
+  ["/usr/local"] = true,
+  ["/usr/lib"] = true,
+  ["/usr/share"] = true,
+  ["/var/lib"] = true,
+  ["/var/tmp"] = true,
+  ["/var/cache"] = true,
+  ["/dev/shm"] = true,
+}
+
+--- Why a place that a variable names is no cache, or nil.
+---@param tree string
+---@param ctx procage.Context
+---@param hidden string[]
+---@return string?
+local function no_cache(tree, ctx, hidden)
+  if path.has_parent_step(tree) then
+    return "is not resolved"
+  elseif path.is_beneath(ctx.home, tree) then
+    return "holds the home directory"
+  elseif #path.components(tree) < 2 or shared_trees[tree] then
+    return "is no cache of one program"
+  end
+  for _, place in ipairs(hidden) do
+    if path.is_beneath(place, tree) then
+      return ("holds %s, which is hidden"):format(place)
+    end
+  end
+  return nil
+end
+
+--- Where a variable puts a cache; nil when it says nothing, or something that is no path (GOCACHE=off).
+---@param row procage.CacheRow
+---@param ctx procage.Context
+---@return string? tree
+---@return string? variable
+local function moved(row, ctx)
+  for _, rule in ipairs(row.moved_by or {}) do
+    local value = ctx.env[rule.env]
+    local base = value and rule.is_list and value:match("^[^:]*") or value
+    if base and path.is_absolute(base) then
+      return path.join(base, rule.below or "."), rule.env
+    end
+  end
+  return nil
+end
+
+--- The cache trees of a run, none inside another.
+---@param ctx procage.Context
+---@param hidden string[]
+---@return string[]
+function M.caches(ctx, hidden)
+  local found = {}
+  for _, row in ipairs(lists.caches) do
+    if not row.system or row.system == ctx.system then
+      local tree, variable = moved(row, ctx)
+      local why = tree and no_cache(tree, ctx, hidden)
+      if why then
+        error(('caches: %s=%s %s; unset it, or caches = "none"'):format(variable, tree, why), 0)
+      end
+      found[#found + 1] = tree or row.path and path.expand_home(row.path, ctx.home)
+    end
+  end
+  local trees = {}
+  for _, tree in ipairs(path.sort_by_depth(found)) do
+    if not path.tree_of(tree, trees) then
+      trees[#trees + 1] = tree
+    end
+  end
+  return trees
+end
+
+--- The hand-off names of a run; those of git are given up with the git directory.
+---@param lift procage.Lift
+---@param git "read"|"commit"|"write"
+---@return string[]
+function M.handoff(lift, git)
+  local names = {}
+  for _, row in ipairs(lists.handoff) do
+    if not is_lifted(lift, row.name, row) and not (row.git and git == "write") then
+      names[#names + 1] = row.name
+    end
+  end
+  return names
+end
+
+--- The patterns of variables that are dropped. `keep` raises for the harness's own, as `lift` does.
+---@param lift procage.Lift
+---@param keep string[]
+---@return string[]
+function M.env_drop(lift, keep)
+  local patterns = {}
+  for _, row in ipairs(lists.env_drop) do
+    if not is_lifted(lift, row.pattern, row) then
+      patterns[#patterns + 1] = row.pattern
+    end
+    for i, name in ipairs(keep) do
+      -- Such a pattern is a beginning and a star.
+      if row.never_lift and name:upper():sub(1, #row.pattern - 1) == row.pattern:sub(1, -2) then
+        error(("env.keep[%d]: %s is the harness's own and is never kept"):format(i, name), 0)
+      end
+    end
+  end
+  return patterns
+end
+
+---@return table<string, string>
+function M.env_set()
+  local set = {}
+  for _, row in ipairs(lists.env_set) do
+    set[row.name] = row.value
+  end
+  return set
+end
+
+return M

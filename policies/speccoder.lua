@@ -1,0 +1,68 @@
+--- The default: a build, a test or a command that a model wrote.
+---
+---   - It writes the workspace, package caches and a temporary directory of its own, and nothing else.
+---   - It reads everything but credentials, histories and agents' state (lists.lua; each can be lifted by name).
+---   - It has a loopback of its own and no network; `network` opens more.
+---   - It reads the git directory of the workspace. `git = "commit"` lets it commit, without hooks and configuration.
+---   - Files that make others run code later stay as they are.
+---   - Variables that look like secrets, or that lead to programs outside, are not in its environment.
+---   - Its signals reach its own processes, and none of them outlives it.
+---
+--- What a host cannot hold of this is named, and tolerated where the last list says so: never writing, hiding or the network.
+
+local path = require("procage.path")
+local profile = require("procage.profile")
+local rows = require("policies.rows")
+
+--- Gaps that this policy lives with. `sockets` until connecting to Unix sockets is mediated.
+local accepted = {
+  "carve", "trust_handoff", "workspace_sockets", "signal_scope", "truncate", "metadata", "stat", "replace", "process_tree",
+  "device_ioctl", "limits", "sockets",
+}
+
+---@param list string[]
+---@param home string
+---@return string[]
+local function expand(list, home)
+  local expanded = {}
+  for i, item in ipairs(list) do
+    expanded[i] = path.expand_home(item, home)
+  end
+  return expanded
+end
+
+---@param config procage.Config
+---@param ctx procage.Context
+---@return procage.Builder
+return function(config, ctx)
+  local p = profile.new()
+  local lift = rows.lift(config.lift, ctx)
+
+  p:allow_read("/")
+  p:allow_read(expand(config.readable, ctx.home))
+  p:workspace(ctx.workspace)
+  p:allow_write(expand(config.writable, ctx.home))
+  p:read_only(expand(config.read_only, ctx.home))
+
+  local hidden = rows.hidden(ctx, lift)
+  p:hidden(hidden, expand(config.hidden, ctx.home))
+  p:git(config.git)
+  p:handoff(rows.handoff(lift, config.git))
+  if config.caches ~= "none" then
+    p:caches(rows.caches(ctx, hidden), config.caches)
+  end
+  p:tmp(config.tmp)
+
+  p:network(config.network)
+  p:loopback(config.loopback)
+  p:sockets(expand(config.sockets, ctx.home))
+
+  p:env({ drop = rows.env_drop(lift, config.env.keep), set = rows.env_set() })
+  p:env(config.env)
+  p:limits(config.limits)
+
+  p:accept(accepted, config.accept)
+  rows.check_lifted(lift, config.lift, ctx)
+  p:lift(lift.shown)
+  return p
+end

@@ -1,0 +1,82 @@
+local env = require("procage.env")
+local lists = require("policies.lists")
+
+local function shipped()
+  local drop = {}
+  for i, row in ipairs(lists.env_drop) do
+    drop[i] = row.pattern
+  end
+  return drop
+end
+
+describe("an environment", function()
+  it("loses what a pattern names, in any letter case, and nothing else", function()
+    local result, dropped = env.apply(
+      { GH_TOKEN = "a", gh_token = "b", TOKENS = "c", PATH = "d", ["A.B"] = "e", AxB = "f" },
+      { drop = { "*_token", "a.b" }, set = {}, keep = {} }
+    )
+    assert.same({ TOKENS = "c", PATH = "d", AxB = "f" }, result)
+    assert.same({ "A.B", "GH_TOKEN", "gh_token" }, dropped)
+  end)
+
+  it("keeps what the operator keeps, by its exact name", function()
+    local result, dropped = env.apply(
+      { GH_TOKEN = "a", NPM_TOKEN = "b" },
+      { drop = { "*_TOKEN" }, set = {}, keep = { "GH_TOKEN" } }
+    )
+    assert.same({ GH_TOKEN = "a" }, result)
+    assert.same({ "NPM_TOKEN" }, dropped)
+  end)
+
+  it("has last what is set, also by a name that is dropped", function()
+    local result = env.apply({ A_TOKEN = "real", X = "1" }, { drop = { "*_TOKEN" }, set = { A_TOKEN = "fake", X = "2" } })
+    assert.same({ A_TOKEN = "fake", X = "2" }, result)
+  end)
+
+  it("is a new table", function()
+    local given = { A = "1", B_TOKEN = "2" }
+    env.apply(given, { drop = { "*" } })
+    assert.same({ A = "1", B_TOKEN = "2" }, given)
+  end)
+
+  it("reads no pattern of Lua in a name", function()
+    assert.is_true(env.matches("a%d", "A%D"))
+    assert.is_false(env.matches("a1", "a%d"))
+    assert.is_true(env.matches("ab", "a?"))
+    assert.is_false(env.matches("a", "a?"))
+    assert.is_true(env.matches("npm_config_//registry.npmjs.org/:_authToken", "*AUTHTOKEN*"))
+  end)
+
+  local secrets = {
+    "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_ORG", "GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "TOKEN",
+    "CI_JOB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_API_KEY", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "SMTP_PASS", "SSH_AUTH_SOCK", "SSH_AGENT_PID",
+    "GIT_ASKPASS", "SSH_ASKPASS", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "KUBECONFIG",
+    "XDG_RUNTIME_DIR", "TMUX", "DISPLAY", "WAYLAND_DISPLAY", "STRIPE_API_KEY", "STRIPE_SECRET", "APIKEY",
+    "RSA_PRIVATE_KEY", "DATABASE_URL", "SENTRY_DSN", "SLACK_WEBHOOK_URL", "GITHUB_PAT", "github_token", "OP_SESSION_my",
+    "DOCKER_AUTH_CONFIG_PASSWORD", "SECRET_KEY_BASE", "VAULT_ADDR", "TWINE_PASSWORD", "CARGO_REGISTRY_TOKEN",
+    "npm_config__authToken", "ACTIONS_RUNTIME_TOKEN", "MY_API_KEY_2",
+  }
+  for _, name in ipairs(secrets) do
+    it("does not pass on " .. name, function()
+      assert.same({}, (env.apply({ [name] = "x" }, { drop = shipped() })))
+    end)
+  end
+
+  local tools = {
+    "PATH", "HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "LANG", "LC_ALL", "TZ", "TMPDIR",
+    "EDITOR", "PAGER", "CI", "CARGO_HOME", "RUSTUP_HOME", "RUSTFLAGS", "CARGO_NET_OFFLINE", "npm_config_cache",
+    "npm_config_registry", "NODE_ENV", "NODE_OPTIONS", "NODE_PATH", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOCACHE",
+    "PIP_CACHE_DIR", "PIP_INDEX_URL", "PYTHONPATH", "VIRTUAL_ENV", "UV_CACHE_DIR", "JAVA_HOME", "GRADLE_USER_HOME",
+    "MAVEN_OPTS", "CC", "CXX", "CFLAGS", "MAKEFLAGS", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_SESSION_TYPE", "GIT_AUTHOR_NAME", "GIT_COMMITTER_EMAIL", "GIT_DIR",
+    "GIT_EDITOR", "MAX_TOKENS", "TOKENIZERS_PARALLELISM", "MAX_TOKEN_COUNT", "PASSENGER_APP_ENV", "KEYBOARD", "SSH_CONNECTION",
+    "SSH_TTY", "GPG_TTY", "COMPASS", "BYPASS", "LS_COLORS", "NO_COLOR", "INIT_CWD", "PGHOST", "PGUSER", "DEBIAN_FRONTEND",
+    "HTTP_PROXY", "NIX_PATH", "HOSTNAME", "COLUMNS", "SOURCE_DATE_EPOCH", "AUTHOR", "KEY", "MONKEY", "PRIMARY_KEY_NAME",
+  }
+  for _, name in ipairs(tools) do
+    it("passes on " .. name, function()
+      assert.same({ [name] = "x" }, (env.apply({ [name] = "x" }, { drop = shipped() })))
+    end)
+  end
+end)
