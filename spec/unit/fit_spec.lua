@@ -170,7 +170,7 @@ end)
 
 describe("a better host", function()
   local RANK = { enforced = 3, tightened = 2, unenforced = 1 }
-  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify" }
+  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter" }
   local TOP_ABI = 12
 
   ---@return procage.Host
