@@ -90,7 +90,6 @@ local function profile_lines(fitted)
     { "workspace", fitted.workspace },
     { "read", type(fitted.read) == "table" and list(fitted.read) or "everything that is not hidden" },
     { "write", list(fitted.write) },
-    { "caches", ("%s (writable: %s)"):format(list(fitted.caches.trees), fitted.caches.when) },
     { "git", fitted.git },
     { "network", network },
     { "lifted", list(fitted.lift) },
@@ -120,6 +119,13 @@ local function list_lines(fitted, home)
   end, function(row)
     return row.name
   end, "runs")
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "Variables that are dropped (--env NAME=VALUE sets one)"
+  add_reasons(lines, fitted.env.drop, lists.env_drop, function(row)
+    return row.pattern
+  end, function(row)
+    return row.pattern
+  end, "reason")
   return lines
 end
 
@@ -146,12 +152,17 @@ return function(request)
     return fail(126, fitted)
   end
 
+  -- Gaps that the policy does not tolerate: then `run` says this and does not run.
+  local runs, refusal = policy_room.admit(rows, fitted.accept, made.policy.mode)
+
   if chosen.json then
     -- The parts write themselves: each knows its own order of keys.
     io.stdout:write(
-      ('{"policy":%s,"host":%s,"profile":%s,"report":%s}\n'):format(
+      ('{"policy":%s,"host":%s,"runs":%s,"refusal":%s,"profile":%s,"report":%s}\n'):format(
         json.encode(made.policy.name, {}),
         hosts.to_json(host),
+        tostring(runs == true),
+        refusal and json.encode(refusal, {}) or "null",
         profiles.to_json(fitted),
         reports.to_json(rows)
       )
@@ -165,7 +176,11 @@ return function(request)
   end
   add(profile_lines(fitted))
   add(reports.lines(rows))
-  add(list_lines(fitted, made.policy.context.home))
-  io.stdout:write(table.concat(lines, "\n"))
+  if refusal then
+    add({ "Such a run is refused: " .. refusal })
+  end
+  local more = list_lines(fitted, made.policy.context.home)
+  table.move(more, 1, #more, #lines + 1, lines)
+  io.stdout:write(table.concat(lines, "\n"), "\n")
   return 0
 end
