@@ -164,9 +164,9 @@ function M.list(item, minimum)
       return ("%s: expected %d entries or more, got %d"):format(key, minimum, length)
     end
     for i, entry in ipairs(value) do
-      local bad = item(entry, ("%s[%d]"):format(key, i))
-      if bad then
-        return bad
+      -- Asked again for the message alone: hundreds of good entries need no key of their own.
+      if item(entry, key) then
+        return item(entry, ("%s[%d]"):format(key, i))
       end
     end
   end

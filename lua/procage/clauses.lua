@@ -28,18 +28,11 @@ local function nothing(why)
   return { { all = {}, reason = why } }
 end
 
---- The entries of `list` that lie in some writable tree.
 ---@param profile procage.Profile
 ---@param list string[]
 ---@return boolean
 local function any_writable(profile, list)
-  local trees = profiles.writable_trees(profile)
-  for _, item in ipairs(list) do
-    if path.tree_of(item, trees) then
-      return true
-    end
-  end
-  return false
+  return path.any_beneath(list, profiles.writable_trees(profile))
 end
 
 ---@param profile procage.Profile

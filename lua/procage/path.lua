@@ -21,10 +21,26 @@ function M.components(text)
   return names
 end
 
+--- Most paths are in their one spelling already, and profiles hold hundreds: worth plain searches before taking one apart.
+---@param text string
+---@return boolean
+local function is_normal(text)
+  local last = text:byte(-1)
+  return #text > 1
+    and text:byte() ~= 46 -- a dot
+    and last ~= 47 -- a slash
+    and not (last == 46 and text:byte(-2) == 47)
+    and not text:find("//", 1, true)
+    and not text:find("/./", 1, true)
+end
+
 --- One spelling for one path: no doubled or trailing slash, no `.`. A `..` stays: only the disk knows where it leads.
 ---@param text string
 ---@return string
 function M.normalise(text)
+  if is_normal(text) then
+    return text
+  end
   local joined = table.concat(M.components(text), "/")
   if M.is_absolute(text) then
     return "/" .. joined
@@ -36,12 +52,7 @@ end
 ---@param text string
 ---@return boolean
 function M.has_parent_step(text)
-  for _, name in ipairs(M.components(text)) do
-    if name == ".." then
-      return true
-    end
-  end
-  return false
+  return ("/" .. text .. "/"):find("/../", 1, true) ~= nil
 end
 
 --- `base` and the names below it; a later absolute part starts afresh, as in a shell's cd.
@@ -74,18 +85,24 @@ function M.basename(text)
   return M.normalise(text):match("([^/]+)$") or "/"
 end
 
---- Whether `text` is `tree` or lies in it, name by name: /srv/ab is not beneath /srv/a.
----@param text string  absolute, resolved
----@param tree string  absolute, resolved
+---@param inner string  in its one spelling, as `outer`
+---@param outer string
 ---@return boolean
-function M.is_beneath(text, tree)
-  local inner, outer = M.normalise(text), M.normalise(tree)
+local function lies_in(inner, outer)
   if inner == outer then
     return true
   elseif outer == "/" then
     return M.is_absolute(inner)
   end
-  return inner:sub(1, #outer + 1) == outer .. "/"
+  return inner:byte(#outer + 1) == 47 and inner:sub(1, #outer) == outer -- 47: a slash
+end
+
+--- Whether `text` is `tree` or lies in it, name by name: /srv/ab is not beneath /srv/a.
+---@param text string  absolute, resolved
+---@param tree string  absolute, resolved
+---@return boolean
+function M.is_beneath(text, tree)
+  return lies_in(M.normalise(text), M.normalise(tree))
 end
 
 --- The first of `trees` that `text` lies in.
@@ -93,12 +110,38 @@ end
 ---@param trees string[]
 ---@return string?
 function M.tree_of(text, trees)
+  local inner = M.normalise(text)
   for _, tree in ipairs(trees) do
-    if M.is_beneath(text, tree) then
+    if lies_in(inner, M.normalise(tree)) then
       return tree
     end
   end
   return nil
+end
+
+--- Whether any of `list` lies in any of `trees`. For hundreds of paths: each climbs to its ancestors, and the trees are looked
+--- up. All in their one spelling, as a valid profile has them.
+---@param list string[]
+---@param trees string[]
+---@return boolean
+function M.any_beneath(list, trees)
+  local is_tree = {}
+  for _, tree in ipairs(trees) do
+    is_tree[tree] = true
+  end
+  if is_tree["/"] then
+    return #list > 0
+  end
+  for _, text in ipairs(list) do
+    local at = text
+    while at do
+      if is_tree[at] then
+        return true
+      end
+      at = at:match("^(.+)/")
+    end
+  end
+  return false
 end
 
 --- `~` and `~/x` become paths in `home`. `~user` stays as it is: it needs the password file.

@@ -22,6 +22,15 @@ describe("a path as text", function()
     assert.is_nil(path.tree_of("/bc", { "/a", "/b" }))
   end)
 
+  it("of a list lies in one of the trees, or none does", function()
+    local trees = { "/srv/a", "/c" }
+    assert.is_true(path.any_beneath({ "/x", "/srv/a/b/d" }, trees))
+    assert.is_true(path.any_beneath({ "/c" }, trees))
+    assert.is_false(path.any_beneath({ "/srv/ab", "/srv", "/", "/d/c" }, trees))
+    assert.is_true(path.any_beneath({ "/x" }, { "/" }))
+    assert.is_false(path.any_beneath({}, { "/" }))
+  end)
+
   it("joins, and an absolute part starts afresh", function()
     assert.equal("/a/b/c", path.join("/a/", "b", "c"))
     assert.equal("/c", path.join("/a", "b", "/c"))

@@ -173,6 +173,9 @@ describe("a policy script", function()
   end)
 
   it("shipped is found beside the modules", function()
+    if not pcall(require, "procage.core") then
+      return pending("where the modules are is known to procage.core, which is not built")
+    end
     local p, why = policy.build_profile("speccoder", assert(config.parse()), policies.context())
     assert.is_table(p, why)
   end)
