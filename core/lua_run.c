@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define PLAN "procage.plan"
 #define RESULT "procage.result"
@@ -297,11 +298,22 @@ static int run_run(lua_State *L)
 	return push_outcome(L, &run, result);
 }
 
+/* core.now_us() -> microseconds of a clock that only goes forward, for durations (CLOCK_MONOTONIC) */
+static int run_now_us(lua_State *L)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	lua_pushinteger(L, (lua_Integer)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	return 1;
+}
+
 void pc_open_run(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "plan", run_plan },
 		{ "run", run_run },
+		{ "now_us", run_now_us },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg plan_methods[] = {

@@ -42,35 +42,45 @@ function M.roots(workspace)
   return roots, complete
 end
 
---- The names in `directory` that are `wanted` in some letter case.
-local function spelled(directory, wanted)
-  local found = {}
-  for _, entry in ipairs((disk.list(directory))) do
-    if entry.name:lower() == wanted:lower() then
-      found[#found + 1] = entry
+--- The entries of directories by their names in lower case, each directory listed once.
+---@return fun(directory: string, wanted: string): { name: string, kind: string }[]
+local function lister()
+  local listed = {}
+  return function(directory, wanted)
+    local by_name = listed[directory]
+    if not by_name then
+      by_name = {}
+      for _, entry in ipairs((disk.list(directory))) do
+        local lower = entry.name:lower()
+        by_name[lower] = by_name[lower] or {}
+        table.insert(by_name[lower], entry)
+      end
+      listed[directory] = by_name
     end
+    return by_name[wanted:lower()] or {}
   end
-  return found
 end
 
---- Every path at which `name` ("a" or "a/b") stands beneath `root`, whatever its letter case.
+--- Every path at which one of `names` ("a" or "a/b") stands beneath `root`, whatever its letter case.
 ---@param root string
----@param name string
+---@param names string[]
 ---@return { path: string, kind: string }[]
-function M.find(root, name)
-  local at = { { path = root, kind = "directory" } }
-  for _, component in ipairs(path.components(name)) do
-    local deeper = {}
-    for _, directory in ipairs(at) do
-      if directory.kind == "directory" then
-        for _, entry in ipairs(spelled(directory.path, component)) do
-          deeper[#deeper + 1] = { path = path.join(directory.path, entry.name), kind = entry.kind }
+function M.find(root, names)
+  local spelled, found = lister(), {}
+  for _, name in ipairs(names) do
+    local at = { { path = root, kind = "directory" } }
+    for component in name:gmatch("[^/]+") do
+      local deeper = {}
+      for _, directory in ipairs(at) do
+        for _, entry in ipairs(directory.kind == "directory" and spelled(directory.path, component) or {}) do
+          deeper[#deeper + 1] = { path = directory.path .. "/" .. entry.name, kind = entry.kind }
         end
       end
+      at = deeper
     end
-    at = deeper
+    table.move(at, 1, #at, #found + 1, found)
   end
-  return at
+  return found
 end
 
 ---@class procage.Watch
@@ -82,17 +92,8 @@ end
 local function every_path(watch)
   local found = {}
   for _, root in ipairs(watch.roots) do
-    -- One listing a root decides for the most part: only names whose first part is there are looked for.
-    local first = {}
-    for _, entry in ipairs((disk.list(root))) do
-      first[entry.name:lower()] = true
-    end
-    for _, name in ipairs(watch.names) do
-      if first[path.components(name)[1]:lower()] then
-        for _, entry in ipairs(M.find(root, name)) do
-          found[#found + 1] = entry.path
-        end
-      end
+    for _, entry in ipairs(M.find(root, watch.names)) do
+      found[#found + 1] = entry.path
     end
   end
   for _, name in ipairs(watch.guarded) do

@@ -19,13 +19,15 @@ end
 
 --- In the order of the list: a later mount at the same point lies over an earlier one.
 ---@param text string
----@return procage.Mount[]
+---@return procage.Mount[] list  also `repeated`: whether some file system is mounted more than once
 function M.parse(text)
-  local list = {}
+  local list, seen = { repeated = false }, {}
   for line in text:gmatch("[^\n]+") do
     local device, root, point = line:match("^%d+ %d+ (%d+:%d+) (%S+) (%S+) ")
     if device then
       list[#list + 1] = { device = device, root = unescape(root), point = unescape(point) }
+      list.repeated = list.repeated or seen[device] or false
+      seen[device] = true
     end
   end
   return list
@@ -38,7 +40,7 @@ end
 function M.holding(mounts, target)
   local best
   for _, mount in ipairs(mounts) do
-    if path.is_beneath(target, mount.point) and (not best or #mount.point >= #best.point) then
+    if path.lies_in(target, mount.point) and (not best or #mount.point >= #best.point) then
       best = mount
     end
   end
@@ -55,6 +57,9 @@ end
 ---@param target string  absolute, resolved; need not exist
 ---@return string[]
 function M.aliases(mounts, target)
+  if not mounts.repeated then
+    return {}
+  end
   local own = M.holding(mounts, target)
   local found = {}
   if not own then
@@ -64,9 +69,9 @@ function M.aliases(mounts, target)
   for _, mount in ipairs(mounts) do
     if mount ~= own and mount.device == own.device then
       local alias
-      if path.is_beneath(inside, mount.root) then
+      if path.lies_in(inside, mount.root) then
         alias = path.normalise(mount.point .. "/" .. below(mount.root, inside))
-      elseif path.is_beneath(mount.root, inside) then
+      elseif path.lies_in(mount.root, inside) then
         alias = mount.point
       end
       if alias and alias ~= target then

@@ -16,7 +16,8 @@ local M = {}
 ---@field usage { user_us: integer, system_us: integer, max_rss_kib: integer }
 ---@field report procage.Row[]
 ---@field appeared procage.Appeared[]
----@field notices string[]
+---@field notices string[]  gaps, what was found while planning, and the events
+---@field events string[]  what this run did that someone should look at
 
 local SIGKILL = 9
 
@@ -40,6 +41,7 @@ function M.new(raw, report)
     report = report,
     appeared = {},
     notices = {},
+    events = {},
   }
 end
 

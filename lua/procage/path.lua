@@ -38,6 +38,10 @@ end
 ---@param text string
 ---@return string
 function M.normalise(text)
+  -- Most paths are in that spelling already, and every comparison passes here.
+  if text:byte() == 47 and #text > 1 and not text:find("/%.?/") and not text:find("/%.?$") then
+    return text
+  end
   if is_normal(text) then
     return text
   end
@@ -103,6 +107,27 @@ end
 ---@return boolean
 function M.is_beneath(text, tree)
   return lies_in(M.normalise(text), M.normalise(tree))
+end
+
+--- The same for two paths that disk.resolve() gave: compared as they are, since plans ask this many thousand times.
+---@param text string
+---@param tree string
+---@return boolean
+function M.lies_in(text, tree)
+  return text == tree or tree == "/" or text:sub(1, #tree + 1) == tree .. "/"
+end
+
+--- The first of `trees` that `text` lies in, all of them as disk.resolve() gave them.
+---@param text string
+---@param trees string[]
+---@return string?
+function M.resolved_tree_of(text, trees)
+  for _, tree in ipairs(trees) do
+    if M.lies_in(text, tree) then
+      return tree
+    end
+  end
+  return nil
 end
 
 --- The first of `trees` that `text` lies in.

@@ -79,7 +79,10 @@ local function write_landlock(out, profile, survey, host, uses, bits)
   out:add("landlock_handle", { value = fs, a = net, b = scoped })
   if uses["landlock-fs"] then
     for _, entry in ipairs(survey.hidden) do
-      out:add("landlock_hide", { a = entry.path })
+      -- One that appears later has a name that nothing grants; this is about second names of what is there.
+      if entry.kind then
+        out:add("landlock_hide", { a = entry.path })
+      end
     end
     for _, rule in ipairs(grants.rules(profile, survey, rights, needs_mounts(uses) and uses["pidns"])) do
       out:add("landlock_path", { a = rule.path, value = rule.access, optional = rule.optional })

@@ -74,7 +74,7 @@ function M.load(name, config, options)
     return nil, message, "config"
   end
   local profile
-  profile, message = policy.build_profile(name, checked, context)
+  profile, message = policy.build_profile(name, checked, context, { real_path = core.real_path })
   if not profile then
     return nil, message, "config"
   end
@@ -397,10 +397,12 @@ function Policy:run(cmd)
   if not outcome then
     return nil, why, errno, detail
   end
+  -- Told apart from what happened: a caller may know the gaps by now, but not what a run has just done.
+  outcome.events = outcome.notices
   local notices = report_room.notices(self.report)
   add(notices, self.load_notices)
   add(notices, self.survey.notices)
-  add(notices, outcome.notices)
+  add(notices, outcome.events)
   outcome.notices = notices
   return outcome
 end

@@ -43,7 +43,7 @@ end
 local function outermost(trees)
   local kept = {}
   for _, tree in ipairs(path.sort_by_depth(trees)) do
-    if not path.tree_of(tree, kept) then
+    if not path.resolved_tree_of(tree, kept) then
       kept[#kept + 1] = tree
     end
   end
@@ -54,7 +54,7 @@ end
 ---@param trees string[]
 local function holds_any(inner, trees)
   for _, tree in ipairs(trees) do
-    if path.is_beneath(tree, inner) then
+    if path.lies_in(tree, inner) then
       return true
     end
   end
@@ -113,7 +113,7 @@ local function survey_covered(survey, profile)
   end
   for _, name in ipairs({ "/tmp", "/var/tmp", "/dev/shm" }) do
     -- A link (/var/tmp to /tmp, on some systems) is covered where it leads.
-    if disk.kind(name) == "directory" and not path.tree_of(name, survey.write) then
+    if disk.kind(name) == "directory" and not path.resolved_tree_of(name, survey.write) then
       survey.covered[#survey.covered + 1] = name
     end
   end
@@ -133,9 +133,9 @@ local function put_back(survey, tree)
   local resolved, exists = disk.resolve(tree)
   if
     exists
-    and path.tree_of(resolved, survey.covered)
+    and path.resolved_tree_of(resolved, survey.covered)
     and not set_of(survey.covered)[resolved]
-    and not path.tree_of(resolved, survey.write)
+    and not path.resolved_tree_of(resolved, survey.write)
   then
     survey.put_back[#survey.put_back + 1] = resolved
   end
@@ -144,7 +144,7 @@ end
 local function protect(survey, name, kind)
   if kind == "link" then
     note(survey, "%s is a symbolic link: it can be replaced, and is looked at after each run", name)
-  elseif path.tree_of(name, survey.write) then
+  elseif path.resolved_tree_of(name, survey.write) then
     survey.protected[#survey.protected + 1] = name
   end
 end
@@ -216,15 +216,13 @@ local function survey_handoff(survey, profile)
   local names = {}
   for _, name in ipairs(profile.handoff) do
     -- What git's mode decides is not decided twice.
-    if name:lower() ~= ".git" then
+    if name:lower() ~= ".git" and not (profile.git == "write" and name:lower():find("^%.git/")) then
       names[#names + 1] = name
     end
   end
   for _, root in ipairs(roots) do
-    for _, name in ipairs(names) do
-      for _, entry in ipairs(handoff.find(root, name)) do
-        protect(survey, entry.path, entry.kind)
-      end
+    for _, entry in ipairs(handoff.find(root, names)) do
+      protect(survey, entry.path, entry.kind)
     end
     if root ~= profile.workspace then
       local entry = path.join(root, ".git")
@@ -292,7 +290,7 @@ function M.look(profile, visible)
     end
   end
   survey.put_back = outermost(survey.put_back)
-  survey.protected = path.sort_by_depth(survey.protected)
+  survey.protected = outermost(survey.protected)
   for _, list in ipairs({ survey.write, survey.put_back }) do
     for _, tree in ipairs(list) do
       survey.kinds[tree] = disk.kind(tree)

@@ -80,7 +80,7 @@ end
 
 --- A directory or a file for a mount to stand on, in a temporary directory of the run's own, with the directories above it.
 function Writer:make_point(target, kind, covered)
-  local root = path.tree_of(target, covered)
+  local root = path.resolved_tree_of(target, covered)
   if not root or root == target then
     return
   end
@@ -145,9 +145,9 @@ end
 function Writer:carve(protected, write)
   local pinned = {}
   for _, target in ipairs(protected) do
-    local tree = path.tree_of(target, write)
+    local tree = path.resolved_tree_of(target, write)
     local above, at = {}, path.parent(target)
-    while at and at ~= tree and path.is_beneath(at, tree) do
+    while at and at ~= tree and path.lies_in(at, tree) do
       table.insert(above, 1, at)
       at = path.parent(at)
     end
@@ -171,7 +171,7 @@ local function to_mask(survey)
     table.move(list, 1, #list, #visible + 1, visible)
   end
   local function is_covered(target)
-    return path.tree_of(target, survey.covered) and not path.tree_of(target, visible)
+    return path.resolved_tree_of(target, survey.covered) and not path.resolved_tree_of(target, visible)
   end
   local list, masked = {}, {}
   for _, entry in ipairs(survey.hidden) do
@@ -184,14 +184,14 @@ local function to_mask(survey)
   for _, entry in ipairs(list) do
     local inside = false
     for _, other in ipairs(masked) do
-      inside = inside or (other ~= entry.path and path.is_beneath(entry.path, other))
+      inside = inside or (other ~= entry.path and path.lies_in(entry.path, other))
     end
-    if not inside and not path.is_beneath(entry.path, "/dev") then
+    if not inside and not path.lies_in(entry.path, "/dev") then
       outer[#outer + 1] = entry
     end
   end
   for _, name in ipairs(survey.sockets) do
-    if not is_covered(name) and not path.tree_of(name, masked) and not path.is_beneath(name, "/dev") then
+    if not is_covered(name) and not path.resolved_tree_of(name, masked) and not path.lies_in(name, "/dev") then
       outer[#outer + 1] = { path = name, kind = "socket" }
     end
   end
@@ -269,7 +269,7 @@ function M.put_back(writer, readable, writable, covers, survey)
     -- Inside a tree that was put back the point is there already.
     local done = false
     for _, other in ipairs(entries) do
-      done = done or (other ~= entry and path.is_beneath(entry.path, other.path))
+      done = done or (other ~= entry and path.lies_in(entry.path, other.path))
     end
     if not done then
       writer:make_point(entry.path, survey.kinds[entry.path] or "directory", covers)
