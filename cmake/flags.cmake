@@ -19,7 +19,9 @@ endif()
 
 if(PROCAGE_SANITIZE)
   target_compile_options(procage_flags INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+    # GCC's instrumentation makes it see uses and conversions that are not in the source.
+    -Wno-maybe-uninitialized -Wno-sign-conversion)
   target_link_options(procage_flags INTERFACE -fsanitize=address,undefined)
 endif()
 

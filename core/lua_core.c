@@ -12,18 +12,11 @@ int luaopen_procage_core(lua_State *L)
 	lua_pushliteral(L, PC_VERSION);
 	lua_setfield(L, -2, "version");
 
-	/* A room that is not built leaves its functions out; its weak name is NULL. */
-#define OPEN(room)                                            \
-	do {                                                  \
-		extern void room(lua_State *) __attribute__((weak)); \
-		if (room)                                     \
-			room(L);                              \
-	} while (0)
-	OPEN(pc_open_landlock);
-	OPEN(pc_open_seccomp);
-	OPEN(pc_open_mount);
-	OPEN(pc_open_fs);
-	OPEN(pc_open_run);
-	OPEN(pc_open_probe);
+	pc_open_landlock(L);
+	pc_open_seccomp(L);
+	pc_open_mount(L);
+	pc_open_fs(L);
+	pc_open_run(L);
+	pc_open_probe(L);
 	return 1;
 }

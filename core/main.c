@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <lua.h>
 #include <lualib.h>
 
+#include "core/chunk.h"
 #include "core/lua_core.h"
 
 /* Our own failure, as of env(1), nohup(1) and timeout(1); 126 and 127 speak of the command. */
@@ -94,6 +96,39 @@ static void set_path(lua_State *L, const char *field, const char *ours)
 	lua_pop(L, 2);
 }
 
+/* Loader of a carried module: runs the chunk as if it had come from the file that it was compiled from. */
+static int load_chunk(lua_State *L)
+{
+	const struct pc_chunk *chunk = lua_touserdata(L, lua_upvalueindex(1));
+
+	if (luaL_loadbufferx(L, (const char *)chunk->bytes, chunk->size, chunk->module, "b") != LUA_OK)
+		return lua_error(L);
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, lua_upvalueindex(2));
+	lua_call(L, 2, 1);
+	return 1;
+}
+
+/* package.preload: the module in C, and the carried ones in Lua. */
+static void preload(lua_State *L, const char *prefix)
+{
+	const struct pc_chunk *chunk;
+
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+	lua_pushcfunction(L, luaopen_procage_core);
+	lua_setfield(L, -2, "procage.core");
+	for (chunk = pc_chunks; chunk->module; chunk++) {
+		/* Only the memory is read; lightuserdata has no const. */
+		lua_pushlightuserdata(L, (void *)(uintptr_t)chunk);
+		luaL_gsub(L, chunk->module, ".", "/");
+		lua_pushfstring(L, "%s/" LUA_MODULES "/%s.lua", prefix, lua_tostring(L, -1));
+		lua_remove(L, -2);
+		lua_pushcclosure(L, load_chunk, 2);
+		lua_setfield(L, -2, chunk->module);
+	}
+	lua_pop(L, 1);
+}
+
 static int traceback(lua_State *L)
 {
 	const char *message = luaL_tolstring(L, 1, NULL);
@@ -115,13 +150,9 @@ static int run(lua_State *L)
 	lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
 	luaL_openlibs(L);
 
-	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-	lua_pushcfunction(L, luaopen_procage_core);
-	lua_setfield(L, -2, "procage.core");
-	lua_pop(L, 1);
-
 	if (!own_prefix(prefix, sizeof(prefix)))
 		return luaL_error(L, "/proc/self/exe: %s: cannot find my own files", errno ? strerror(errno) : "unusable path");
+	preload(L, prefix);
 	lua_pushfstring(L, "%s/" LUA_MODULES "/?.lua;%s/" LUA_MODULES "/?/init.lua", prefix, prefix);
 	set_path(L, "path", lua_tostring(L, -1));
 	set_path(L, "cpath", "");

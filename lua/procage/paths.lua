@@ -9,11 +9,10 @@ local core = require("procage.core")
 
 local M = {}
 
---- The directory of this file, absolute or relative to the working directory as package.path had it.
-local function own_directory()
-  local source = debug.getinfo(1, "S").source
-  return source:match("^@(.*)/[^/]*$") or "."
-end
+--- The directory of this file, absolute or relative to the working directory as package.path had it. `require` hands a module
+--- its file; the program, which carries it compiled, hands it the same.
+local own_file = select(2, ...)
+local own_directory = type(own_file) == "string" and own_file:match("^(.*)/[^/]*$") or "."
 
 local function exists(file)
   local handle = io.open(file, "r")
@@ -27,15 +26,14 @@ end
 ---@return string? directory
 ---@return string? message  nil directory: what was looked for
 function M.policies()
-  local own = own_directory()
   -- The checkout comes second: an installation whose policies are missing has nothing there.
-  for _, directory in ipairs({ own .. "/policies", own .. "/../../policies" }) do
+  for _, directory in ipairs({ own_directory .. "/policies", own_directory .. "/../../policies" }) do
     if exists(directory .. "/lists.lua") then
       -- One spelling, for messages; a relative package.path cannot have it.
       return directory:sub(1, 1) == "/" and core.real_path(directory) or directory
     end
   end
-  return nil, own .. "/policies: no shipped policies there"
+  return nil, own_directory .. "/policies: no shipped policies there"
 end
 
 return M

@@ -1,0 +1,37 @@
+# procage_chunks: an object library with the Lua modules that the program carries, compiled. In development there are none: the
+# program reads the files, so that an edit needs no build.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING)
+  set(bundle_by_default ON)
+else()
+  set(bundle_by_default OFF)
+endif()
+option(PROCAGE_BUNDLE "Carry the Lua modules inside the program, compiled" ${bundle_by_default})
+
+set(chunks ${CMAKE_BINARY_DIR}/chunks.c)
+if(PROCAGE_BUNDLE)
+  add_executable(bundle ${CMAKE_SOURCE_DIR}/cmake/bundle.c)
+  target_link_libraries(bundle PRIVATE procage_flags PkgConfig::LUA)
+
+  set(modules "")
+  set(files "")
+  file(GLOB_RECURSE lua_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/lua ${CMAKE_SOURCE_DIR}/lua/*.lua)
+  foreach(file ${lua_files})
+    string(REGEX REPLACE "(/init)?\\.lua$" "" module ${file})
+    string(REPLACE "/" "." module ${module})
+    list(APPEND modules ${module} ${CMAKE_SOURCE_DIR}/lua/${file})
+    list(APPEND files ${CMAKE_SOURCE_DIR}/lua/${file})
+  endforeach()
+  # Of the libraries only this one is Lua; without it here the program looks for it where the distribution keeps it.
+  find_file(PROCAGE_ARGPARSE argparse.lua PATHS /usr/local/share/lua/5.4 /usr/share/lua/5.4 NO_DEFAULT_PATH)
+  if(PROCAGE_ARGPARSE)
+    list(APPEND modules argparse ${PROCAGE_ARGPARSE})
+  endif()
+  add_custom_command(OUTPUT ${chunks} COMMAND bundle ${chunks} ${modules} DEPENDS bundle ${files} VERBATIM)
+else()
+  file(CONFIGURE OUTPUT ${chunks} CONTENT "#include \"core/chunk.h\"\nconst struct pc_chunk pc_chunks[] = { { 0, 0, 0 } };\n")
+endif()
+
+add_library(procage_chunks OBJECT ${chunks})
+target_include_directories(procage_chunks PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(procage_chunks PRIVATE procage_flags)
+set_target_properties(procage_chunks PROPERTIES POSITION_INDEPENDENT_CODE ON)
