@@ -137,6 +137,49 @@ static int fs_read_dir(lua_State *L)
 	return 1;
 }
 
+/* Read outside Lua, freed by the collector: pushing the text may throw. */
+struct text {
+	char *data;
+};
+
+static int text_gc(lua_State *L)
+{
+	struct text *text = lua_touserdata(L, 1);
+
+	free(text->data);
+	text->data = NULL;
+	return 0;
+}
+
+/*
+ * core.read_file(path[, limit]) -> text, is_cut | nil, message, errno: a regular file, no link followed at its end, never waited
+ * for (EINVAL: a FIFO or the like)
+ */
+static int fs_read_file(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	lua_Integer limit = luaL_optinteger(L, 2, 1 << 24);
+	struct text *text;
+	bool is_cut;
+	size_t size;
+	int rc;
+
+	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
+	text = lua_newuserdatauv(L, sizeof(*text), 0);
+	text->data = NULL;
+	if (luaL_newmetatable(L, "procage.text")) {
+		lua_pushcfunction(L, text_gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+	rc = pc_read_file(path, (size_t)limit, &text->data, &size, &is_cut);
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	lua_pushlstring(L, text->data, size);
+	lua_pushboolean(L, is_cut);
+	return 2;
+}
+
 /* core.move(from, to) -> true | nil, message, errno: rename that never replaces */
 static int fs_move(lua_State *L)
 {
@@ -186,6 +229,7 @@ void pc_open_fs(lua_State *L)
 		{ "lstat", fs_lstat },
 		{ "real_path", fs_real_path },
 		{ "read_dir", fs_read_dir },
+		{ "read_file", fs_read_file },
 		{ "move", fs_move },
 		{ "make_dir", fs_make_dir },
 		{ "private_dir", fs_private_dir },

@@ -340,8 +340,19 @@ int pc_real_path(const char *path, char *resolved);
  */
 int pc_list_directory(const char *path, size_t limit, int (*each)(void *, const char *, const char *), void *context);
 
-/* rename(2) that never replaces: -EEXIST. */
+/*
+ * rename(2) that never replaces (-EEXIST) and follows no symbolic link on the way to either name: what is moved lies in a tree
+ * that a stranger writes, who could turn a directory of it into a link to somewhere else.
+ */
 int pc_move(const char *from, const char *to);
+
+/*
+ * Reads at most `limit` bytes of a regular file. A stranger may have made it: a link is -ELOOP, a FIFO or a device -EINVAL, and
+ * none of them is waited for.
+ *
+ * data: malloc'ed, the caller frees; size: bytes in it; is_cut: there was more
+ */
+int pc_read_file(const char *path, size_t limit, char **data, size_t *size, bool *is_cut);
 
 /* mkdir(2). */
 int pc_make_directory(const char *path, unsigned int mode);

@@ -52,17 +52,16 @@ function M.list(name, limit)
   return list, message
 end
 
+--- The text of a regular file. A command may have made it, so a link is not followed and a FIFO not waited for.
 ---@param name string
 ---@return string? text
 ---@return string? message
 function M.read(name)
-  local handle, message = io.open(name, "rb")
-  if not handle then
-    return nil, message
+  local text, message = core.read_file(name)
+  if not text then
+    return nil, message --[[@as string]]
   end
-  local text, why = handle:read("a")
-  handle:close()
-  return text, why
+  return text
 end
 
 --- What tells one state of a name from another: identity and times. nil when it does not exist.

@@ -21,14 +21,37 @@ function M.parse(text)
   return list
 end
 
---- Bound sockets that are still on disk, resolved, outside `trees`.
+--- How far a directory of services is searched. The list of the kernel knows only the sockets of one network namespace:
+--- one that was mounted into a container (a daemon's of the host) is in none that the container sees.
+local SEARCHED, DEPTH, DIRECTORIES = "/run", 4, 200
+
+local function search(found)
+  local queue = { { at = SEARCHED, depth = 0 } }
+  for i = 1, DIRECTORIES do
+    local item = queue[i]
+    if not item then
+      break
+    end
+    for _, entry in ipairs((disk.list(item.at, 10000))) do
+      local name = item.at .. "/" .. entry.name
+      if entry.kind == "socket" then
+        found[#found + 1] = name
+      elseif entry.kind == "directory" and item.depth < DEPTH then
+        queue[#queue + 1] = { at = name, depth = item.depth + 1 }
+      end
+    end
+  end
+  return found
+end
+
+--- Bound sockets that are on disk, resolved, outside `trees`.
 ---@param trees string[]
 ---@return string[]
 function M.outside(trees)
   local found, seen = {}, {}
-  for _, name in ipairs(M.parse(disk.read("/proc/net/unix") or "")) do
+  for _, name in ipairs(search(M.parse(disk.read("/proc/net/unix") or ""))) do
     local resolved, exists = disk.resolve(name)
-    if exists and not seen[resolved] and disk.kind(resolved) == "socket" and not path.tree_of(resolved, trees) then
+    if exists and not seen[resolved] and disk.kind(resolved) == "socket" and not path.resolved_tree_of(resolved, trees) then
       seen[resolved] = true
       found[#found + 1] = resolved
     end

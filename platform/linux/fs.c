@@ -1,4 +1,5 @@
 /* What plans need to know of the file system: kinds, owners and identities of names. */
+#include "cleanup.h"
 #include "../platform.h"
 
 #include <dirent.h>
@@ -101,13 +102,99 @@ int pc_list_directory(const char *path, size_t limit, int (*each)(void *, const 
 	return rc;
 }
 
-/*
- * Moves without replacing. RENAME_NOREPLACE rather than a look before: what is moved was made by a stranger.
- * Source: renameat2(2), Linux 3.15.
- */
+/* The directory that holds `path`, opened without following a link, and the name in it. */
+static int open_parent(const char *path, const char **name)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t size;
+
+	if (!slash || !slash[1])
+		return -EINVAL;
+	size = slash == path ? 1 : (size_t)(slash - path);
+	if (size >= sizeof(parent))
+		return -ENAMETOOLONG;
+	memcpy(parent, path, size);
+	parent[size] = '\0';
+	*name = slash + 1;
+	return pc_open_resolved(parent);
+}
+
+/* RENAME_NOREPLACE rather than a look before. Source: renameat2(2), Linux 3.15. */
 int pc_move(const char *from, const char *to)
 {
-	return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0 ? -errno : 0;
+	cleanup_fd int from_dir = -1, to_dir = -1;
+	const char *from_name, *to_name;
+
+	from_dir = open_parent(from, &from_name);
+	if (from_dir < 0)
+		return from_dir;
+	to_dir = open_parent(to, &to_name);
+	if (to_dir < 0)
+		return to_dir;
+	return renameat2(from_dir, from_name, to_dir, to_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+static int open_regular(const char *path)
+{
+	cleanup_fd int fd = -1;
+	struct stat st;
+
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	return pc_take_fd(&fd);
+}
+
+/* Grown as it is read: a file of /proc does not say how long it is. */
+static int read_up_to(int fd, size_t limit, char **data, size_t *size)
+{
+	size_t room = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		if (*size == room) {
+			char *grown = realloc(*data, room + 65536);
+
+			if (!grown)
+				return -ENOMEM;
+			*data = grown;
+			room += 65536;
+		}
+		n = read(fd, *data + *size, room - *size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		*size += (size_t)n;
+		if (n == 0 || *size > limit)
+			return 0;
+	}
+}
+
+int pc_read_file(const char *path, size_t limit, char **data, size_t *size, bool *is_cut)
+{
+	cleanup_free char *read_data = NULL;
+	cleanup_fd int fd = -1;
+	size_t read_size = 0;
+	int rc;
+
+	fd = open_regular(path);
+	if (fd < 0)
+		return fd;
+	rc = read_up_to(fd, limit, &read_data, &read_size);
+	if (rc < 0)
+		return rc;
+	*is_cut = read_size > limit;
+	*size = *is_cut ? limit : read_size;
+	*data = read_data;
+	read_data = NULL;
+	return 0;
 }
 
 int pc_make_directory(const char *path, unsigned int mode)
