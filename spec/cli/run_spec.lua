@@ -1,0 +1,340 @@
+--- The program, from outside: what it prints where, and what it exits with.
+
+local cjson = require("cjson")
+local box = require("spec.support.box")
+
+--- The answer of a run with --json.
+local function answer_of(b, args, command, options)
+  local result = b:cli({ "--json", table.unpack(args) }, command, options)
+  assert.equal("\n", result.stdout:sub(-1), "the answer is one line: " .. result.stdout .. result.stderr)
+  return cjson.decode(result.stdout), result
+end
+
+--- The program with any words, not only `run`.
+local function program(b, words, env)
+  local path = (os.getenv("PROCAGE_BUILD") or "build/dev") .. "/bin/procage-lua"
+  if path:sub(1, 1) ~= "/" then
+    path = box.shell("pwd -P") .. "/" .. path
+  end
+  return b:run_unconfined({ path, table.unpack(words) }, { env = env })
+end
+
+describe("procage-lua run exits with", function()
+  local cases = {
+    { "the command's own status", {}, "exit 7", 7 },
+    { "0 when the command does", {}, "true", 0 },
+    { "128 and the signal that ended the command", {}, "kill -SEGV $$", 139 },
+    { "124 when the time is over, whatever the command makes of it", { "--timeout", "0.3" }, "trap '' TERM; sleep 20", 124 },
+    { "127 for a program that is not found", {}, { "no-such-program" }, 127 },
+    { "127 for a path that is not there", {}, { "./no/such/program" }, 127 },
+    { "126 for a file that is not executable", {}, { "/etc/passwd" }, 126 },
+    { "126 for a directory", {}, { "/etc" }, 126 },
+    { "2 for an unknown option", { "--nte", "all" }, "true", 2 },
+    { "2 for a bad value", { "--net", "some" }, "true", 2 },
+    { "2 for an unknown configuration key", { "--set", "netwrok=all" }, "true", 2 },
+    { "2 for an unknown policy", { "--policy", "spec" }, "true", 2 },
+    { "2 for a policy script that fails", { "--policy", "./broken.lua" }, "true", 2 },
+    { "2 for a configuration file that is not there", { "--config", "none.json" }, "true", 2 },
+    { "2 for a configuration that is no JSON", { "--config", "broken.json" }, "true", 2 },
+    { "2 for a writable tree that is not there", { "--allow-write", "no/such/tree" }, "true", 2 },
+    { "2 for a lift of nothing", { "--lift", "~/.no-such-row" }, "true", 2 },
+  }
+  for _, case in ipairs(cases) do
+    it(case[1], function()
+      local b <close> = box.new()
+      b:write("workspace/broken.lua", "return function() error('no') end")
+      b:write("workspace/broken.json", "{")
+      local result = b:cli(case[2], case[3])
+      assert.equal(case[4], result.status, result.stderr)
+      if case[4] == 2 or case[4] == 126 or case[4] == 127 then
+        assert.matches("procage%-lua: ", result.stderr)
+        assert.equal("", result.stdout)
+      end
+    end)
+  end
+
+  it("2 for an empty line, and shows where help is", function()
+    local b <close> = box.new()
+    local result = program(b, {})
+    assert.equal(2, result.status)
+    assert.matches("procage-lua help", result.stderr, 1, true)
+  end)
+
+  it("130 or 143 for SIGINT or SIGTERM, when everything that it started is dead", function()
+    for signal, status in pairs({ INT = 130, TERM = 143 }) do
+      local b <close> = box.new()
+      local line = b:cli_line({ "-q" }, "echo up; sleep 77 & sleep 77")
+      -- A background job of a shell ignores SIGINT; setsid and a fresh env do not change that.
+      local starter = box.python(([[
+import os, signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+p = subprocess.Popen(%q, shell=True, stdout=subprocess.PIPE, restore_signals=True)
+p.stdout.readline()
+os.kill(p.pid, signal.SIG%s)
+print(p.wait())
+]]):format("exec " .. line, signal))
+      local result = b:run_unconfined(starter)
+      assert.equal(tostring(status), result.stdout:match("%-?%d+"), result.stderr)
+    end
+  end)
+end)
+
+describe("procage-lua run", function()
+  it("passes both streams on, each to its own", function()
+    local b <close> = box.new()
+    local result = b:cli({ "-q" }, "echo out; echo err >&2")
+    assert.equal("out\n", result.stdout)
+    assert.equal("err\n", result.stderr)
+  end)
+
+  it("passes output on as it comes, not at the end", function()
+    local b <close> = box.new()
+    local child = b:start(b:cli_line({ "-q" }, "echo first; sleep 20"), { is_line = true, until_prints = "first" })
+    assert.is_true(child:is_alive())
+  end)
+
+  it("passes every byte on", function()
+    local b <close> = box.new()
+    local result = b:cli({ "-q" }, [[printf '\000\377\r\n']])
+    assert.equal("\0\255\r\n", result.stdout)
+  end)
+
+  it("gives the command a pipe or a file as its standard input", function()
+    local b <close> = box.new()
+    assert.equal("from a file", b:cli({ "-q" }, { "cat" }, { stdin = "from a file" }).stdout)
+    local piped = b:setup("printf piped | " .. b:cli_line({ "-q" }, { "cat" }))
+    assert.equal("piped", piped)
+  end)
+
+  it("never gives the command a terminal", function()
+    box.skip_without("script")
+    local b <close> = box.new()
+    local line = b:cli_line({ "-q" }, "tty; test -t 0 || test -t 1 || test -t 2 || echo none")
+    local result = b:run_unconfined({ "script", "-qec", line, "/dev/null" })
+    assert.matches("not a tty", result.stdout, 1, true)
+    assert.matches("none", result.stdout, 1, true)
+  end)
+
+  it("says each gap in one line on standard error, and nothing with -q", function()
+    local b <close> = box.new()
+    local loud, quiet = b:cli({}, "true"), b:cli({ "-q" }, "true")
+    local gaps = 0
+    for _, row in ipairs(b:report()) do
+      gaps = gaps + (row.state == "unenforced" and 1 or 0)
+    end
+    local lines = select(2, loud.stderr:gsub("\n", "\n"))
+    assert.is_true(lines >= gaps, loud.stderr)
+    assert.equal("", quiet.stderr)
+  end)
+
+  it("starts where the user is when that is in the root, else in the root", function()
+    local b <close> = box.new()
+    b:mkdir("workspace/sub")
+    assert.equal(b.workspace .. "/sub\n", b:cli({ "-q" }, { "pwd" }, { cwd = b.workspace .. "/sub" }).stdout)
+    assert.equal(b.workspace .. "\n", b:cli({ "-q" }, { "pwd" }, { cwd = b.outside }).stdout)
+  end)
+
+  it("takes paths of options relative to where the user is", function()
+    local b <close> = box.new()
+    b:mkdir("outside/tree")
+    local result = b:cli({ "-q", "--allow-write", "../outside/tree" }, 'echo x >"$OUTSIDE/tree/f" && cat "$OUTSIDE/tree/f"')
+    assert.equal("x\n", result.stdout, result.stderr)
+  end)
+
+  it("passes --env on, also when the name looks secret, and no other secret", function()
+    local b <close> = box.new({ host_env = { MY_TOKEN = "inherited" } })
+    local result = b:cli({ "-q", "--env", "OTHER_TOKEN=given=1" }, 'echo "${MY_TOKEN-unset} $OTHER_TOKEN"')
+    assert.equal("unset given=1\n", result.stdout)
+  end)
+
+  it("reads its configuration from a file, and lets options win over it", function()
+    local b <close> = box.new()
+    b:write("outside/c.json", '{"env": {"set": {"A": "file", "B": "file"}}, "limits": {"timeout_ms": 300}}')
+    local args = { "-q", "--config", b:path("outside/c.json"), "--env", "A=option" }
+    assert.equal("option file\n", b:cli(args, 'echo "$A $B"').stdout)
+    assert.equal(124, b:cli(args, "sleep 20").status)
+  end)
+
+  it("names the file, the key and the nearest name in a wrong configuration", function()
+    local b <close> = box.new()
+    b:write("outside/c.json", '{"writeable": ["/srv"]}')
+    local result = b:cli({ "--config", b:path("outside/c.json") }, "true")
+    assert.equal(2, result.status)
+    assert.matches("outside/c.json: writeable: unknown key (did you mean writable?)", result.stderr, 1, true)
+  end)
+
+  it("does not let the command change the configuration that it was started with", function()
+    local b <close> = box.new()
+    b:write("workspace/c.json", "{}")
+    local policy_holds = box.holds(b:report(), "read_only")
+    local result = b:cli({ "-q", "--config", "c.json" }, "echo '{\"network\": \"all\"}' >c.json")
+    if box.report_row(b:report(), "git").state == "enforced" and policy_holds then
+      assert.not_equal(0, result.status)
+      assert.equal("{}", b:read("workspace/c.json"))
+    end
+  end)
+
+  it("reads nothing of LUA_PATH, LUA_CPATH and LUA_INIT, and no module from the working directory", function()
+    local b <close> = box.new({
+      host_env = { LUA_PATH = "./?.lua", LUA_PATH_5_4 = "./?.lua", LUA_CPATH = "./?.so", LUA_INIT = "print('evil')" },
+    })
+    b:write("workspace/argparse.lua", "print('evil')")
+    b:write("workspace/cjson.lua", "print('evil')")
+    b:write("workspace/procage/cli.lua", "print('evil')")
+    assert.equal("good\n", b:cli({ "-q" }, "echo good").stdout)
+  end)
+
+  it("works with closed standard streams", function()
+    local b <close> = box.new()
+    local result = b:cli({ "-q" }, 'echo out >"$WS/f"', { redirect = "<&- >&- 2>&-" })
+    assert.equal(0, result.status)
+    assert.equal("out\n", b:read("workspace/f"))
+  end)
+
+  it("hands no descriptor of the caller's to the command", function()
+    local b <close> = box.new()
+    b:write("outside/secret", "secret")
+    local result = b:cli({ "-q" }, "cat <&3", { redirect = "3<" .. box.quote(b:path("outside/secret")) })
+    assert.not_equal(0, result.status)
+    assert.equal("", result.stdout)
+  end)
+end)
+
+describe("procage-lua run --json", function()
+  it("prints one object with the ending, the output and the report", function()
+    local b <close> = box.new()
+    local answer, result = answer_of(b, { "-q" }, "echo out; echo err >&2; exit 3")
+    assert.equal(3, result.status)
+    assert.equal("", result.stderr)
+    assert.equal(3, answer.status)
+    assert.equal(3, answer.exit_status)
+    assert.is_nil(answer.signal)
+    assert.is_false(answer.timed_out)
+    assert.equal("out\n", answer.stdout)
+    assert.equal("err\n", answer.stderr)
+    assert.is_true(#answer.report > 10)
+    assert.equal("table", type(answer.notices))
+  end)
+
+  it("says by which signal, and that the time was over", function()
+    local b <close> = box.new()
+    assert.equal(9, answer_of(b, { "-q" }, "kill -KILL $$").signal)
+    local late = answer_of(b, { "-q", "--timeout", "0.3" }, "sleep 20")
+    assert.is_true(late.timed_out)
+    assert.equal(124, late.exit_status)
+  end)
+
+  it("gives output that is no text as base64, byte for byte", function()
+    local b <close> = box.new()
+    for bytes, expected in pairs({ ["\\377"] = "/w==", ["\\377a"] = "/2E=", ["\\377ab"] = "/2Fi", ["\\000\\377"] = "AP8=" }) do
+      local answer = answer_of(b, { "-q" }, ("printf '%s'"):format(bytes))
+      assert.is_nil(answer.stdout)
+      assert.equal(expected, answer.stdout_base64)
+    end
+  end)
+
+  it("gives the error of a command that never ran, with its step", function()
+    local b <close> = box.new()
+    local answer, result = answer_of(b, { "-q" }, { "no-such-program" })
+    assert.equal(127, result.status)
+    assert.equal(127, answer.exit_status)
+    assert.matches("no-such-program", answer.error.message, 1, true)
+    assert.equal("exec", answer.error.step)
+  end)
+
+  it("gives the error of a wrong configuration", function()
+    local b <close> = box.new()
+    local answer, result = answer_of(b, { "--set", "git=push" }, "true")
+    assert.equal(2, result.status)
+    assert.matches("git", answer.error.message, 1, true)
+  end)
+end)
+
+describe("procage-lua probe", function()
+  it("prints the host as a table and as JSON that explain takes back", function()
+    local b <close> = box.new()
+    local text, json = program(b, { "probe" }), program(b, { "probe", "--json" })
+    assert.equal(0, text.status)
+    assert.matches("landlock_abi", text.stdout, 1, true)
+    local host = cjson.decode(json.stdout)
+    assert.equal(box.host().landlock_abi, host.landlock_abi)
+    assert.equal(box.host().userns, host.userns)
+
+    b:write("outside/host.json", json.stdout)
+    local there = program(b, { "explain", "--json", "--host", b:path("outside/host.json") })
+    local here = program(b, { "explain", "--json" })
+    assert.same(cjson.decode(here.stdout).report, cjson.decode(there.stdout).report)
+  end)
+end)
+
+describe("procage-lua explain", function()
+  it("names every clause, and the gaps with what would lift them", function()
+    local b <close> = box.new()
+    local result = program(b, { "explain" })
+    assert.equal(0, result.status, result.stderr)
+    for _, row in ipairs(b:report()) do
+      assert.matches(row.clause, result.stdout, 1, true)
+    end
+    assert.matches("~/.ssh", result.stdout, 1, true)
+  end)
+
+  it("explains for a host that is not here, and refuses where nothing confines", function()
+    local b <close> = box.new()
+    local old = b:write("outside/old.json", '{"landlock_abi": 2, "seccomp_filter": true}')
+    local none = b:write("outside/none.json", '{"seccomp_filter": true}')
+    local result = program(b, { "explain", "--host", old, "--json" })
+    assert.equal(0, result.status, result.stderr)
+    local answer = cjson.decode(result.stdout)
+    assert.equal("unenforced", box.report_row(answer, "truncate").state)
+    assert.is_true(answer.runs)
+    result = program(b, { "explain", "--host", none })
+    assert.equal(126, result.status)
+    assert.matches("SANDBOX-UNAVAILABLE", result.stderr, 1, true)
+  end)
+
+  it("says when a gap that the policy does not accept would stop the run", function()
+    local b <close> = box.new()
+    b:write("workspace/strict.lua", [[
+      local profile = require("procage.profile")
+      return function(_, ctx)
+        local p = profile.new()
+        p:allow_read("/")
+        p:workspace(ctx.workspace)
+        return p
+      end
+    ]])
+    local old = b:write("outside/old.json", '{"landlock_abi": 2, "seccomp_filter": true}')
+    local result = program(b, { "explain", "--policy", "./strict.lua", "--host", old, "--json" })
+    local answer = cjson.decode(result.stdout)
+    assert.is_false(answer.runs)
+    assert.matches("SANDBOX-UNAVAILABLE", answer.refusal, 1, true)
+  end)
+
+  it("says 2 for a host file that is no host", function()
+    local b <close> = box.new()
+    local file = b:write("outside/h.json", '{"landlock": 2}')
+    local result = program(b, { "explain", "--host", file })
+    assert.equal(2, result.status)
+    assert.matches("landlock", result.stderr, 1, true)
+  end)
+end)
+
+describe("help", function()
+  it("goes to standard output, with status 0", function()
+    local b <close> = box.new()
+    for _, words in ipairs({ { "help" }, { "--help" }, { "help", "run" }, { "run", "--help" }, { "explain", "-h" } }) do
+      local result = program(b, words)
+      assert.equal(0, result.status)
+      assert.equal("", result.stderr)
+      assert.matches("Usage: procage-lua", result.stdout, 1, true)
+    end
+  end)
+
+  it("fails when standard output does", function()
+    local b <close> = box.new()
+    local result = b:run_unconfined(("%s/bin/procage-lua help >/dev/full"):format(
+      (os.getenv("PROCAGE_BUILD") or box.shell("pwd -P") .. "/build/dev")
+    ))
+    assert.equal(125, result.status)
+  end)
+end)
