@@ -63,34 +63,27 @@ static bool own_prefix(char *prefix, size_t size)
 	return !strpbrk(prefix, ";?");
 }
 
-/* Appends to the buffer the templates of `path` that are absolute: never "./?.lua". */
-static void add_absolute(luaL_Buffer *buffer, const char *path)
+/* package[field] = ours, then the absolute templates of the distribution's default (argparse and cjson live there): no "./?". */
+static void set_path(lua_State *L, const char *field, const char *ours)
 {
+	luaL_Buffer buffer;
+	const char *path;
+
+	lua_getglobal(L, "package");
+	lua_getfield(L, -1, field);
+	path = luaL_checkstring(L, -1);
+	luaL_buffinit(L, &buffer);
+	luaL_addstring(&buffer, ours);
 	while (*path) {
 		size_t length = strcspn(path, ";");
 
 		if (*path == '/') {
-			luaL_addchar(buffer, ';');
-			luaL_addlstring(buffer, path, length);
+			if (luaL_bufflen(&buffer) > 0)
+				luaL_addchar(&buffer, ';');
+			luaL_addlstring(&buffer, path, length);
 		}
-		path += length;
-		if (*path == ';')
-			path++;
+		path += length + (path[length] == ';');
 	}
-}
-
-/* package[field] = ours, then the absolute templates of the distribution's default (argparse and cjson live there). */
-static void set_path(lua_State *L, const char *field, const char *ours)
-{
-	luaL_Buffer buffer;
-	const char *distribution;
-
-	lua_getglobal(L, "package");
-	lua_getfield(L, -1, field);
-	distribution = luaL_checkstring(L, -1);
-	luaL_buffinit(L, &buffer);
-	luaL_addstring(&buffer, ours);
-	add_absolute(&buffer, distribution);
 	luaL_pushresult(&buffer);
 	lua_setfield(L, -3, field);
 	lua_pop(L, 2);
