@@ -132,25 +132,34 @@ for _, who in ipairs(throwaway.everybody()) do
     it("leaves the process as it was, and no child behind", function()
       needs(who, "")
       local output = throwaway.lua(who, [[
+        local function descriptors()
+          local list = {}
+          for fd = 0, 63 do
+            local file <close> = io.open("/proc/self/fdinfo/" .. fd)
+            list[#list + 1] = file and fd
+          end
+          return table.concat(list, " ")
+        end
         local function state()
           local text = {}
           for _, name in ipairs({ "status", "mountinfo", "cgroup", "limits" }) do
             local file = assert(io.open("/proc/self/" .. name))
             for line in file:lines() do
-              if not line:find("^Vm") and not line:find("^Rss") and not line:find("ctxt_switches") then
+              -- Memory, and what counts all processes of a user.
+              if not line:find("^Vm") and not line:find("^Rss") and not line:find("ctxt") and not line:find("^SigQ") then
                 text[#text + 1] = line
               end
             end
             file:close()
           end
-          local children = assert(io.open("/proc/thread-self/children")):read("a")
-          local pipe = io.popen("readlink /proc/$PPID/ns/*; ls /proc/$PPID/fd; ls /proc/$PPID/cwd")
+          local file <close> = assert(io.open("/proc/thread-self/children"))
+          local children = file:read("a")
+          local pipe = io.popen("readlink /proc/$PPID/ns/* /proc/$PPID/cwd /proc/$PPID/root")
           text[#text + 1] = children .. pipe:read("a")
           pipe:close()
-          collectgarbage()
+          text[#text + 1] = descriptors()
           return table.concat(text, "\n")
         end
-        state()
         local before = state()
         core.probe({ fresh = true })
         local after = state()
