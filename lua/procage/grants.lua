@@ -59,7 +59,8 @@ local function index(denied, hidden)
   for _, name in ipairs(denied) do
     result.exact[name] = true
     local parent = path.parent(name)
-    while parent do
+    -- Above one that is marked everything is marked: hundreds of hidden paths share a few ancestors.
+    while parent and not result.above[parent] do
       result.above[parent] = true
       parent = path.parent(parent)
     end

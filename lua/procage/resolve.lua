@@ -135,7 +135,7 @@ local function check_hidden(profile, context, notices)
     hidden[i] = disk.resolve(name)
   end
   for i, tree in ipairs(profile.write) do
-    local inside = path.tree_of(tree, hidden)
+    local inside = path.resolved_tree_of(tree, hidden)
     if not inside then
       kept[#kept + 1] = tree
     elseif i == 1 then

@@ -50,15 +50,19 @@ local function outermost(trees)
   return kept
 end
 
----@param inner string
+--- The trees and every directory above them: what holds one of them.
 ---@param trees string[]
-local function holds_any(inner, trees)
+---@return table<string, boolean>
+local function holders_of(trees)
+  local holders = {}
   for _, tree in ipairs(trees) do
-    if path.lies_in(tree, inner) then
-      return true
+    local at = tree
+    while at and not holders[at] do
+      holders[at] = true
+      at = path.parent(at)
     end
   end
-  return false
+  return holders
 end
 
 local function note(survey, text, ...)
@@ -85,14 +89,14 @@ local function granted(survey, profile)
 end
 
 local function survey_hidden(survey, profile)
-  local trees, seen = granted(survey, profile), {}
+  local holders, seen = holders_of(granted(survey, profile)), {}
   for _, wanted in ipairs(profile.hidden) do
     for _, name in ipairs(names_of(survey, wanted)) do
       if seen[name] then
         goto continue
       end
       seen[name] = true
-      if holds_any(name, trees) then
+      if holders[name] then
         note(survey, "hidden %s leads to %s, which holds a granted tree: not hidden", wanted, name)
       else
         survey.hidden[#survey.hidden + 1] = {
