@@ -109,6 +109,8 @@ function Policy:fit()
     return nil, report, code
   end
   self.fitted, self.report = fitted, report
+  -- Each name passes a hundred patterns: once for the caller's environment, not once a run.
+  self.kept_env = env.apply(self.caller_env, { drop = fitted.env.drop, keep = fitted.env.keep })
   return self
 end
 
@@ -145,6 +147,17 @@ local function is_fresh(survey)
   return survey.mount_text == disk.read("/proc/self/mountinfo")
 end
 
+--- Hidden paths that exist inside writable trees: those that a mask alone keeps.
+local function hidden_inside(survey)
+  local names = {}
+  for _, entry in ipairs(survey.hidden) do
+    if entry.kind and path.resolved_tree_of(entry.path, survey.write) then
+      names[#names + 1] = entry.path
+    end
+  end
+  return names
+end
+
 --- The plan, made when first needed and again when what it rests on has changed.
 function Policy:plan()
   if self.made and is_fresh(self.survey) then
@@ -157,6 +170,7 @@ function Policy:plan()
   if not made then
     return nil, message, code
   end
+  survey.inside = hidden_inside(survey)
   self.made, self.survey = made, survey
   return made
 end
@@ -174,14 +188,13 @@ end
 
 --- The words of the environment: the caller's, less what looks secret, with what the run sets.
 function Policy:environment(extra, cwd, directory)
-  local base = {}
-  for name, value in pairs(self.caller_env) do
-    base[name] = value
+  local rules, result = self.fitted.env, {}
+  local added = extra and env.apply(extra, { drop = rules.drop, keep = rules.keep }) or {}
+  for _, variables in ipairs({ self.kept_env, added, rules.set }) do
+    for name, value in pairs(variables) do
+      result[name] = value
+    end
   end
-  for name, value in pairs(extra or {}) do
-    base[name] = value
-  end
-  local result = env.apply(base, self.fitted.env)
   if directory then
     local tmp = uses(self.fitted, "private-tmp-mount") and self.survey.covered[1] == "/tmp" and "/tmp" or directory .. "/tmp"
     for _, name in ipairs({ "TMPDIR", "TMP", "TEMP", "TEMPDIR" }) do
@@ -314,12 +327,10 @@ local function check_masks(self, outcome, before)
   end
 end
 
-local function masked_inside(survey)
+local function marks_of(names)
   local marks = {}
-  for _, entry in ipairs(survey.hidden) do
-    if entry.kind and path.tree_of(entry.path, survey.write) then
-      marks[entry.path] = disk.mark(entry.path)
-    end
+  for _, name in ipairs(names) do
+    marks[name] = disk.mark(name)
   end
   return marks
 end
@@ -357,7 +368,7 @@ function Policy:attempt(cmd, cwd)
       return nil, message, code
     end
   end
-  local before = masked_inside(self.survey)
+  local before = marks_of(self.survey.inside)
   local raw, why, errno, detail = core.run(plan, specification(self, cmd, cwd, directory))
   local removed, left
   if directory then
