@@ -1,0 +1,76 @@
+--- What it costs before the first command: modules, probe, policy, fit, plan; and what every later run pays to see that the
+--- plan still holds.
+---
+---     ./dev bench load [--json] [--rounds N] [--seconds N]
+
+local home = require("bench.home")
+local options = require("bench.options")
+local procage = require("procage")
+local stats = require("bench.stats")
+
+--- A fresh interpreter that times one thing itself.
+---@param name string
+---@param code string  prints microseconds
+---@return bench.Case
+local function fresh_case(name, code)
+  local command = ("lua5.4 -e %s"):format("'" .. code:gsub("'", "'\\''") .. "'")
+  return {
+    name = name,
+    time = function()
+      local pipe = assert(io.popen(command))
+      local took = tonumber(pipe:read("a"))
+      assert(pipe:close() and took, name)
+      return took
+    end,
+  }
+end
+
+local function main(words)
+  local chosen = options.parse(words, { rounds = 40, seconds = 15 })
+  local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench load")
+  local place <close> = home.new(build .. "/bench")
+  local variables = options.environment(place.path)
+
+  local function load()
+    return assert(procage.policy.load("speccoder", {}, { root = place.project, home = place.path, env = variables }))
+  end
+  local policy = load()
+  local cases = {
+    fresh_case("require procage", [[
+      local core = require("procage.core")
+      local start = core.now_us()
+      require("procage")
+      print(core.now_us() - start)]]),
+    fresh_case("probe, the first in a process", [[
+      local core = require("procage.core")
+      local start = core.now_us()
+      core.probe()
+      print(core.now_us() - start)]]),
+    { name = "policy.load: script, profile, fit", run = load },
+    {
+      name = "fit alone",
+      run = function()
+        procage.fit(policy.profile, policy.host)
+      end,
+    },
+    {
+      name = "plan: survey, rules, filter",
+      run = function()
+        policy.made = nil
+        assert(policy:plan())
+      end,
+    },
+    {
+      name = "plan that still holds",
+      run = function()
+        assert(policy:plan())
+      end,
+    },
+  }
+  local rows = stats.interleave(cases, { rounds = chosen.rounds, warm = 2, budget_us = chosen.seconds * 1000000 })
+  local facts = stats.facts(policy)
+  print(chosen.json and stats.json(facts, rows) or stats.head(facts, rows) .. "\n\n" .. stats.markdown(rows, {}))
+end
+
+-- From spawn.lua with what is left of its words.
+main({ ... })

@@ -1,0 +1,4 @@
+# The plain start that bench/spawn.lua compares with: a Lua module of its own, in no product and never installed.
+add_library(bench_plain MODULE bench/plain.c)
+target_link_libraries(bench_plain PRIVATE procage_flags procage_lua_headers)
+set_target_properties(bench_plain PROPERTIES PREFIX "" OUTPUT_NAME plain LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
