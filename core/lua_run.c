@@ -227,6 +227,45 @@ static void push_ending(lua_State *L, const struct pc_result *result)
 		set_integer(L, "cancelled_by", result->cancel_signal);
 }
 
+static void push_denial(lua_State *L, const struct pc_denial *denial)
+{
+	size_t i;
+
+	lua_createtable(L, 0, 6);
+	lua_pushstring(L, denial->call);
+	lua_setfield(L, -2, "call");
+	lua_createtable(L, 3, 0);
+	for (i = 0; i < 3; i++) {
+		lua_pushinteger(L, (lua_Integer)denial->args[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	lua_setfield(L, -2, "args");
+	set_integer(L, "errno", denial->error);
+	lua_pushstring(L, strerror(denial->error));
+	lua_setfield(L, -2, "error");
+	lua_pushstring(L, denial->process);
+	lua_setfield(L, -2, "process");
+	if (denial->address_size) {
+		lua_pushlstring(L, (const char *)denial->address, denial->address_size);
+		lua_setfield(L, -2, "address");
+	}
+	set_integer(L, "count", (lua_Integer)denial->count);
+}
+
+/* {is_recorded=, more=, {call=, args=, errno=, error=, process=, address?=, count=} ...}, in the order they were met */
+static void push_denials(lua_State *L, const struct pc_denials *denials)
+{
+	size_t i;
+
+	lua_createtable(L, (int)denials->count, 2);
+	set_boolean(L, "is_recorded", denials->is_recorded);
+	set_integer(L, "more", (lua_Integer)denials->more);
+	for (i = 0; i < denials->count; i++) {
+		push_denial(L, &denials->list[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
 static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_result *result)
 {
 	lua_createtable(L, 0, 16);
@@ -235,6 +274,8 @@ static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_
 	set_integer(L, "user_us", (lua_Integer)result->user_us);
 	set_integer(L, "system_us", (lua_Integer)result->system_us);
 	set_integer(L, "max_rss_kib", (lua_Integer)result->max_rss_kib);
+	push_denials(L, &result->denials);
+	lua_setfield(L, -2, "denials");
 	if (run->stdout_fd < 0) {
 		push_capture(L, &result->out);
 		lua_setfield(L, -2, "stdout");

@@ -1,7 +1,7 @@
 /*
  * seccomp filters for Lua. A filter is a string: classic BPF, 8 bytes an instruction.
  *
- *   seccomp_filter{ groups = { "sysv", "kill_all", "listen" }, inet=, datagram=, tcp_only= } -> string | nil, message, errno
+ *   seccomp_filter{ groups = { "sysv", "kill_all", "listen" }, inet=, datagram=, tcp_only=, mediated= } -> string | nil, message, errno
  *   seccomp_deny_net() -> the filter without groups and without inet
  *   seccomp_refused_calls() -> { { name=, number=, error=, groups = { "always" }, since=, why=, notice= }... }
  *   seccomp_install(string) -> true | nil, message, errno      on the calling thread; no_new_privs must be set
@@ -92,7 +92,7 @@ static int push_compiled(lua_State *L, const struct pc_filter_spec *spec)
 
 static int seccomp_filter(lua_State *L)
 {
-	static const char *const keys[] = { "groups", "inet", "datagram", "tcp_only", NULL };
+	static const char *const keys[] = { "groups", "inet", "datagram", "tcp_only", "mediated", NULL };
 	struct pc_filter_spec spec = { 0 };
 
 	pc_check_options(L, 1, keys);
@@ -100,6 +100,7 @@ static int seccomp_filter(lua_State *L)
 	spec.inet = pc_option_boolean(L, 1, "inet");
 	spec.datagram = pc_option_boolean(L, 1, "datagram");
 	spec.tcp_only = pc_option_boolean(L, 1, "tcp_only");
+	spec.mediated = pc_option_boolean(L, 1, "mediated");
 	return push_compiled(L, &spec);
 }
 
@@ -155,9 +156,23 @@ static int seccomp_install(lua_State *L)
 	return pc_push_result(L, pc_filter_install(program, len / INSTRUCTION_BYTES), "seccomp");
 }
 
+/* core.seccomp_notified(program) -> the same program with its refusals as notifications */
+static int seccomp_notified(lua_State *L)
+{
+	size_t size;
+	const char *program = pc_check_string(L, 1, &size);
+	luaL_Buffer buffer;
+
+	luaL_argcheck(L, size && size % 8 == 0, 1, "a program is a multiple of 8 bytes");
+	pc_filter_notify(program, size / 8, luaL_buffinitsize(L, &buffer, size));
+	luaL_pushresultsize(&buffer, size);
+	return 1;
+}
+
 void pc_open_seccomp(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
+		{ "seccomp_notified", seccomp_notified },
 		{ "seccomp_filter", seccomp_filter },
 		{ "seccomp_deny_net", seccomp_deny_net },
 		{ "seccomp_refused_calls", seccomp_refused_calls },

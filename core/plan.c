@@ -21,6 +21,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_LANDLOCK_HIDE] = { "landlock_hide", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_LANDLOCK_PATH] = { "landlock_path", PC_STEP_PREPARE, PATH, NONE, PC_OP_OPTIONAL, NO_SLOT },
 	[PC_OP_LANDLOCK_PORT] = { "landlock_port", PC_STEP_PREPARE, NUMBER, NONE, 0, NO_SLOT },
+	[PC_OP_SOCKET_TREE] = { "socket_tree", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_NAMESPACES] = { "namespaces", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_MAP_IDS] = { "map_ids", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_LO_UP] = { "lo_up", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
@@ -44,7 +45,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_RLIMIT] = { "rlimit", PC_STEP_LIMITS, NUMBER, NONE, 0, NO_SLOT },
 	[PC_OP_CHDIR] = { "chdir", PC_STEP_DIRECTORY, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_LANDLOCK_RESTRICT] = { "landlock_restrict", PC_STEP_LANDLOCK, NONE, NONE, 0, NO_SLOT },
-	[PC_OP_SECCOMP] = { "seccomp", PC_STEP_SECCOMP, NUMBER, NONE, 0, NO_SLOT },
+	[PC_OP_SECCOMP] = { "seccomp", PC_STEP_SECCOMP, NUMBER, NUMBER, PC_OP_NOTIFY, NO_SLOT },
 };
 
 static const char *const step_names[PC_STEPS] = {
@@ -117,13 +118,22 @@ static const char *check_slot(const struct op_kind *kind, uint32_t slot, uint64_
 	return NULL;
 }
 
+static bool is_program(const struct pc_plan *plan, uint32_t offset, uint64_t count)
+{
+	return offset % 8 == 0 && offset <= plan->text_size && count * 8 <= plan->text_size - offset;
+}
+
 static const char *check_filter(const struct pc_plan *plan, const struct pc_op *op)
 {
+	bool is_notified = op->flags & PC_OP_NOTIFY;
+
 	/* 4096: the kernel's own limit (BPF_MAXINSNS). */
 	if (op->value < 1 || op->value > 4096)
 		return "a filter of no or too many instructions";
-	if (op->a % 8 || op->a > plan->text_size || op->value * 8 > plan->text_size - op->a)
+	if (!is_program(plan, op->a, op->value) || (is_notified && !is_program(plan, op->b, op->value)))
 		return "a filter outside the block";
+	if (!is_notified && op->b)
+		return "a second program in a filter without notifications";
 	return NULL;
 }
 
@@ -143,6 +153,9 @@ static const char *check_op(const struct pc_plan *plan, const struct pc_op *op, 
 		why = check_filter(plan, op);
 	if (!why && op->code == PC_OP_LANDLOCK_PORT && op->a > 65535)
 		why = "a port above 65535";
+	/* Another bit of clone(2) would share with the child what must be its own: its descriptors, its threads. */
+	if (!why && op->code == PC_OP_NAMESPACES && op->value & ~PC_NEW_NAMESPACES)
+		why = "more than namespaces";
 	return why;
 }
 
@@ -215,6 +228,13 @@ static const char *check_ops(struct pc_plan *plan, uint32_t *at)
 			plan->namespaces = op->value;
 		if (op->code == PC_OP_LANDLOCK_HANDLE)
 			plan->has_landlock = 1;
+		if (op->code == PC_OP_SECCOMP && op->flags & PC_OP_NOTIFY) {
+			/* The kernel has one listener for a task's filters. */
+			if (plan->answers)
+				return "two filters with notifications";
+			plan->answers = plan->text + op->a;
+			plan->answer_count = (size_t)op->value;
+		}
 	}
 	return check_whole(plan, count, filled);
 }

@@ -26,6 +26,8 @@
 
 /* CLONE_NEWNS, the same on every architecture. */
 #define PC_NEW_MOUNT_NAMESPACE 0x00020000u
+/* CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
+#define PC_NEW_NAMESPACES (0x00020000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u)
 
 enum pc_run_text {
 	PC_RUN_DIRECTORY,	/* the run's private directory; only the three below it are ever granted */
@@ -61,6 +63,7 @@ enum pc_op_code {
 	PC_OP_LANDLOCK_HIDE,	/* a: path whose inode no later rule may grant */
 	PC_OP_LANDLOCK_PATH,	/* a: path; value: access; OPTIONAL: a path that is gone is skipped */
 	PC_OP_LANDLOCK_PORT,	/* a: port; value: access */
+	PC_OP_SOCKET_TREE,	/* a: path: sockets beneath may be connected to, where connections are mediated */
 	/* in the child that becomes init */
 	PC_OP_NAMESPACES,	/* value: CLONE_NEW* bits; at most one, first */
 	PC_OP_MAP_IDS,
@@ -86,12 +89,15 @@ enum pc_op_code {
 	PC_OP_RLIMIT,		/* a: RLIMIT_*; value */
 	PC_OP_CHDIR,		/* a: path; what getcwd(2) says afterwards must be this */
 	PC_OP_LANDLOCK_RESTRICT,/* value: flags */
-	PC_OP_SECCOMP,		/* a: offset in the text, a multiple of 8; value: instructions */
+	/* a: offset in the text, a multiple of 8; value: instructions. With NOTIFY, b: offset of the same program with its
+	 * refusals as notifications, which is the one installed; a is what the supervisor answers by. */
+	PC_OP_SECCOMP,
 	PC_OPS,
 };
 
 #define PC_OP_OPTIONAL 1u
 #define PC_OP_RECURSIVE 2u
+#define PC_OP_NOTIFY 4u
 
 struct pc_op {
 	uint32_t code;
@@ -116,6 +122,8 @@ struct pc_plan {
 	uint64_t namespaces;	/* CLONE_NEW* bits */
 	uint32_t has_landlock;	/* a ruleset is to be made, and is enforced */
 	uint32_t is_unconfined;
+	const void *answers;	/* the filter that notifications are answered by; NULL: there are none */
+	size_t answer_count;	/* its instructions */
 };
 
 /*

@@ -116,6 +116,7 @@ struct pc_filter_spec {
 	unsigned int groups;	/* PC_REFUSE_*; ALWAYS is implied */
 	bool inet;		/* AF_INET and AF_INET6 sockets can be made */
 	bool datagram;		/* ... also SOCK_DGRAM ones */
+	bool mediated;		/* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
 	bool tcp_only;		/* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
 };
 
@@ -128,6 +129,18 @@ struct pc_filter_spec {
  * Returns 0, or -errno: ENOMEM, EINVAL (libseccomp refused a rule), E2BIG (more than 4096 instructions).
  */
 int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t *count);
+
+/*
+ * Turns the refusals of a compiled program, but for ENOSYS, into notifications: `notified` has room for `count` instructions.
+ * Always 0.
+ */
+int pc_filter_notify(const void *program, size_t count, void *notified);
+
+/*
+ * Installs a program with notifications and returns its listener, a close-on-exec descriptor; or -errno: EBUSY, when the
+ * process has a listener already. Source: seccomp_unotify(2), Linux 5.0.  [child]
+ */
+int pc_filter_install_listener(const void *program, size_t count);
 
 /* Installs a compiled filter on the calling thread. no_new_privs must be set. Source: seccomp(2), Linux 3.17.  [child] */
 int pc_filter_install(const void *program, size_t count);
@@ -234,6 +247,8 @@ struct pc_process {
 	int pid;	/* of the run's init */
 	int pidfd;	/* readable when init, and with it the run, is dead */
 	int status_fd, control_fd;
+	int listener_fd;	/* seccomp notifications of the run; -1: none */
+	int broker_fd;		/* the broker's requests; -1: none */
 };
 
 /*
@@ -253,8 +268,31 @@ struct pc_capture {
 	uint64_t dropped_bytes;	/* between the two */
 };
 
+/* One kind of refusal, as the supervisor saw it. */
+struct pc_denial {
+	char call[24];		/* the kernel's name of the call, or its number */
+	uint64_t args[3];	/* the first argument registers */
+	int error;		/* positive errno that the caller saw */
+	char process[16];	/* name of the first process that met it */
+	unsigned char address[128]; /* connect: the address asked for */
+	uint32_t address_size;
+	uint64_t count;		/* of the same */
+};
+
+#define PC_MAX_DENIALS 64
+
+/* Bounded whatever a command does: a refusal of a new kind beyond the room is counted and no more. */
+struct pc_denials {
+	bool is_recorded;	/* false: no listener, so nothing is known */
+	size_t count;
+	uint64_t more;
+	struct pc_denial list[PC_MAX_DENIALS];
+};
+
 /* How to look after a run. */
+struct pc_notify;
 struct pc_supervision {
+	struct pc_notify *notify; /* NULL: no notifications. Taken */
 	int64_t timeout_ms;	/* -1: none */
 	int64_t grace_ms;	/* from SIGTERM to the end of everything */
 	int in_from_fd;		/* copied into in_fd; -1: `input` is written instead */
@@ -275,6 +313,7 @@ struct pc_result {
 	uint64_t duration_us;
 	uint64_t user_us, system_us, max_rss_kib;
 	struct pc_capture out, err;
+	struct pc_denials denials;
 };
 
 /*

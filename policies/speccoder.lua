@@ -14,10 +14,10 @@ local path = require("procage.path")
 local profile = require("procage.profile")
 local rows = require("policies.rows")
 
---- Gaps that this policy lives with. `sockets` until connecting to Unix sockets is mediated.
+--- Gaps that this policy lives with.
 local accepted = {
   "carve", "trust_handoff", "workspace_sockets", "signal_scope", "truncate", "metadata", "stat", "replace", "process_tree",
-  "device_ioctl", "limits", "sockets",
+  "device_ioctl", "limits",
 }
 
 ---@param list string[]

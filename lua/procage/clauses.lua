@@ -222,6 +222,13 @@ local ports = {
 local sockets = {
   { all = { "landlock-unix" }, also = { { "socket-masks" } } },
   {
+    all = { "mediated-connect" },
+    also = { { "socket-masks" } },
+    tightened = true,
+    id = "unix_datagram",
+    effect = "Unix datagram sockets (syslog, sd_notify) cannot be made: they name a peer where nobody can look",
+  },
+  {
     all = { "socket-masks" },
     gap = "sockets",
     effect = "a Unix socket that a program outside binds after the plan was made can be reached: such a program may act for"
@@ -236,15 +243,22 @@ local sockets = {
   },
 }
 
+--- A broker that connects for the run is no member of its Landlock domain.
+local NOT_EVEN_OWN = "where connections are mediated, abstract sockets of the run itself cannot be reached either"
+
 local abstract_private_net = {
-  { all = { "netns" }, also = { { "landlock-scope-abstract" } } },
-  { all = { "landlock-scope-abstract" } },
+  -- Without the scope: a broker that connects for the run is no member of its domain, and the namespace is enough.
+  { all = { "netns" } },
+  { all = { "landlock-scope-abstract" }, effect = NOT_EVEN_OWN },
+  { all = { "mediated-connect" }, tightened = true, id = "abstract", effect = NOT_EVEN_OWN },
   { all = {}, gap = "sockets", effect = "abstract Unix sockets of programs outside can be reached" },
 }
 
 --- A run that has the host's network is in the host's network namespace.
 local abstract_host_net = {
-  { all = { "landlock-scope-abstract" } },
+  { all = { "landlock-scope-abstract", "landlock-unix" } },
+  { all = { "landlock-scope-abstract" }, effect = NOT_EVEN_OWN },
+  { all = { "mediated-connect" }, tightened = true, id = "abstract", effect = NOT_EVEN_OWN },
   { all = {}, gap = "sockets", effect = "abstract Unix sockets of programs outside can be reached" },
 }
 

@@ -15,7 +15,7 @@ local TEXT_RUN = 0x80000000
 
 --- Codes in the order of enum pc_op_code, counted from 0.
 local NAMES = {
-  "landlock_handle", "landlock_hide", "landlock_path", "landlock_port",
+  "landlock_handle", "landlock_hide", "landlock_path", "landlock_port", "socket_tree",
   "namespaces", "map_ids", "lo_up",
   "mount_private", "tree_clone", "tree_set", "tree_attach", "mount_set", "remount_read_only", "tmpfs", "proc", "devpts",
   "make_dir", "make_file", "make_link", "remove", "landlock_late",
@@ -28,7 +28,7 @@ for i, name in ipairs(NAMES) do
   CODES[name] = i - 1
 end
 
-local FLAGS = { optional = 1, recursive = 2 }
+local FLAGS = { optional = 1, recursive = 2, notify = 4 }
 
 --- Texts that differ from run to run, in the order of enum pc_run_text.
 M.run_text = { directory = 0, tmp = 1, var_tmp = 2, shm = 3, cwd = 4 }
@@ -77,6 +77,7 @@ end
 ---@field value? integer
 ---@field optional? boolean
 ---@field recursive? boolean
+---@field notify? boolean
 
 ---@param name string  an operation of core/plan.h
 ---@param op? procage.FlatOp

@@ -111,10 +111,34 @@ function M.filter(profile, host, uses)
   end
   table.sort(groups)
   if uses["seccomp-net-ports"] then
-    return { groups = groups, inet = true, datagram = host.landlock_abi >= 10, tcp_only = true }
+    return {
+      groups = groups,
+      inet = true,
+      datagram = host.landlock_abi >= 10,
+      tcp_only = true,
+      mediated = uses["mediated-connect"] or false,
+    }
   end
   local is_open = profile.network == "all" or uses["netns"] and profile.network == "loopback"
-  return { groups = groups, inet = is_open, datagram = is_open }
+  return { groups = groups, inet = is_open, datagram = is_open, mediated = uses["mediated-connect"] or false }
+end
+
+--- Where the broker may connect: as the run sees the paths.
+local function write_socket_trees(out, profile, survey, uses)
+  for _, trees in ipairs({ survey.write, profile.sockets }) do
+    for _, tree in ipairs(trees) do
+      out:add("socket_tree", { a = tree })
+    end
+  end
+  if profile.tmp ~= "private" then
+    return
+  elseif not uses["private-tmp-mount"] then
+    out:add("socket_tree", { a = flat.run_text.tmp })
+    return
+  end
+  for _, name in ipairs(survey.covered) do
+    out:add("socket_tree", { a = name })
+  end
 end
 
 local function write_limits(out, profile)
@@ -152,6 +176,9 @@ function M.make(profile, host, survey)
   local bits = core.landlock_bits()
   local out = flat.new()
   local rights = write_landlock(out, profile, survey, host, uses, bits)
+  if uses["mediated-connect"] then
+    write_socket_trees(out, profile, survey, uses)
+  end
   local flags = namespaces(uses)
   if flags ~= 0 then
     out:add("namespaces", { value = flags })
@@ -181,7 +208,11 @@ function M.make(profile, host, survey)
   if not bpf then
     return nil, message, code
   end
-  out:add("seccomp", { a = out:bytes(bpf), value = #bpf // 8 })
+  local filter = { a = out:bytes(bpf), value = #bpf // 8 }
+  if uses["mediated-connect"] then
+    filter.b, filter.notify = out:bytes(core.seccomp_notified(bpf)), true
+  end
+  out:add("seccomp", filter)
   return core.plan(out:encode())
 end
 

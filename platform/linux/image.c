@@ -95,6 +95,45 @@ static void put_run_texts(struct layout *to, struct pc_image *image, const struc
 	image->run_text[PC_RUN_SHM] = put_joined(to, command->directory, "/shm");
 }
 
+static const char *text_of(const struct pc_plan *plan, const struct pc_image *image, uint32_t reference)
+{
+	if (reference & PC_TEXT_RUN)
+		return (const char *)image + image->run_text[reference & ~PC_TEXT_RUN];
+	return plan->text + reference;
+}
+
+/* The trees beneath which the broker connects, as offsets of texts in the block. */
+static void put_socket_trees(struct layout *to, struct pc_image *image, const struct pc_plan *plan)
+{
+	uint32_t count = 0, i;
+	uint64_t *at;
+
+	for (i = 0; i < plan->op_count; i++)
+		count += plan->ops[i].code == PC_OP_SOCKET_TREE;
+	image->socket_trees_offset = reserve_array(to, count, 0);
+	image->socket_trees = count;
+	at = (uint64_t *)(void *)(to->block + image->socket_trees_offset);
+	for (i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].code == PC_OP_SOCKET_TREE)
+			*at++ = put_text(to, text_of(plan, image, plan->ops[i].a));
+}
+
+static size_t socket_trees_size(const struct pc_plan *plan, const struct pc_command *command)
+{
+	size_t size = 16, i;
+
+	for (i = 0; i < plan->op_count; i++) {
+		if (plan->ops[i].code != PC_OP_SOCKET_TREE)
+			continue;
+		size += sizeof(uint64_t);
+		if (!(plan->ops[i].a & PC_TEXT_RUN))
+			size += strlen(plan->text + plan->ops[i].a) + 1;
+		else
+			size += strlen(command->cwd) + (command->directory ? strlen(command->directory) : 0) + sizeof("/tmp");
+	}
+	return size;
+}
+
 /* Every run text that the plan mentions must be there: an absent one would be read as the start of the block. */
 static bool has_run_texts(const struct pc_plan *plan, const struct pc_image *image)
 {
@@ -116,7 +155,7 @@ static bool has_run_texts(const struct pc_plan *plan, const struct pc_image *ima
 int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
 		   const struct pc_command *command, struct pc_image **built)
 {
-	size_t size = image_size(plan_size, command);
+	size_t size = image_size(plan_size, command) + socket_trees_size(plan, command);
 	struct layout to = { .used = sizeof(struct pc_image) };
 	struct pc_image *image;
 
@@ -154,6 +193,7 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 		free(image);
 		return -EINVAL;
 	}
+	put_socket_trees(&to, image, plan);
 	*built = image;
 	return 0;
 }

@@ -17,8 +17,10 @@ enum {
 	PC_INIT_CONTROL = 4,	/* pipe, read: one byte an order; end of file: the host is gone */
 	PC_INIT_RULESET = 5,	/* the run's ruleset, if any */
 	PC_INIT_IMAGE = 6,	/* this block */
-	PC_INIT_SELF = 7,	/* the init program, while it is being exec'd */
-	PC_INIT_FREE = 8,
+	PC_INIT_BROKER = 7,	/* socket: the broker's requests, if any */
+	PC_INIT_LISTENER = 8,	/* socket: the command's child sends the listener there before it execs, if any */
+	PC_INIT_SELF = 9,	/* the init program, while it is being exec'd */
+	PC_INIT_FREE = 10,
 };
 
 #define PC_ORDER_TERM 'T'	/* ask the command to end */
@@ -27,6 +29,8 @@ enum {
 enum pc_image_flag {
 	PC_IMAGE_REAPER = 1u << 0,	/* no PID namespace: be a subreaper and sweep */
 	PC_IMAGE_STDIN_NULL = 1u << 1,	/* open /dev/null as the command's standard input */
+	PC_IMAGE_BROKER = 1u << 2,	/* fork a broker, and send the filter's listener to the host */
+	PC_IMAGE_OWN_NETWORK = 1u << 3,	/* the network namespace is the run's own, and so are abstract sockets */
 };
 
 struct pc_image {
@@ -38,6 +42,7 @@ struct pc_image {
 	uint32_t argv_offset, argc;		/* one spare slot stands before argv[0], for a shell */
 	uint32_t envp_offset, envc;
 	uint32_t programs_offset, programs;	/* the paths to try, as execvp(3) would */
+	uint32_t socket_trees_offset, socket_trees;	/* beneath these the broker connects; stay offsets */
 	uint32_t run_text[PC_RUN_TEXTS];	/* 0: not in this run */
 };
 
@@ -67,6 +72,9 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
  * Descriptors 0 to 2 are the command's already, everything above is closed here.
  */
 void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);
+
+/* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */
+int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);
 
 /* clone(2) onto a stack of its own: `fn(arg)` runs in the child, its result is the exit status. The child's pid or -errno. */
 long pc_clone_call(unsigned long flags, void *stack_top, int *pidfd, int (*fn)(void *), void *arg);

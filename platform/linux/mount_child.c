@@ -24,7 +24,8 @@ int pc_mount_private(void)
 int pc_open_resolved(const char *path)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		/* No O_NOFOLLOW: with O_PATH it would open the last link itself instead of refusing it. */
+		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	int fd;

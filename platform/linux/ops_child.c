@@ -6,6 +6,7 @@
  */
 #include "../platform.h"
 #include "image.h"
+#include "message.h"
 #include "sys.h"
 
 #include <asm/fcntl.h>
@@ -242,6 +243,19 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
 	return 0;
 }
 
+int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd)
+{
+	struct walk walk = { 0 };
+	const struct pc_op *ops;
+	uint32_t count, i;
+
+	ops = plan_ops(image, &walk, &count);
+	for (i = 0; i < count; i++)
+		if (ops[i].code == PC_OP_LANDLOCK_RESTRICT)
+			return pc_landlock_restrict(ruleset_fd, (uint32_t)ops[i].value);
+	return 0;
+}
+
 static int open_null_stdin(void)
 {
 	int fd;
@@ -280,6 +294,51 @@ static int exec_first(const struct pc_image *image)
 	return refused;
 }
 
+/* Where the child keeps the way to the host until it execs. */
+#define LISTENER_SOCKET 3
+
+/* The command's signals and streams, and nothing else but, close-on-exec, the socket that the listener goes through. */
+static int shed_descriptors(const struct pc_image *image)
+{
+	int rc;
+
+	rc = pc_reset_signals();
+	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
+		rc = open_null_stdin();
+	if (rc < 0 || !(image->flags & PC_IMAGE_BROKER))
+		return rc < 0 ? rc : pc_close_from(3);
+	rc = (int)pc_sys3(__NR_dup3, PC_INIT_LISTENER, LISTENER_SOCKET, O_CLOEXEC);
+	return rc < 0 ? rc : pc_close_from(LISTENER_SOCKET + 1);
+}
+
+static int send_listener(int listener)
+{
+	char byte = 'L';
+	struct pc_io_vector vector = { &byte, 1 };
+	struct pc_control control = { PC_CONTROL_HEADER + sizeof(int), PC_LEVEL_SOCKET, PC_RIGHTS, { listener } };
+	struct pc_message message = {
+		.vectors = &vector,
+		.vector_count = 1,
+		.control = &control,
+		.control_size = sizeof(control),
+	};
+	long rc;
+
+	/* The filter is on by now; it notifies of nothing that happens from here to exec. */
+	rc = pc_sys3(__NR_sendmsg, LISTENER_SOCKET, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
+	return rc < 0 ? (int)rc : 0;
+}
+
+static int install_filter(const struct walk *walk, const struct pc_op *op)
+{
+	int rc;
+
+	if (!(op->flags & PC_OP_NOTIFY))
+		return pc_filter_install(walk->text + op->a, (size_t)op->value);
+	rc = pc_filter_install_listener(walk->text + op->b, (size_t)op->value);
+	return rc < 0 ? rc : send_listener(rc);
+}
+
 void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
 {
 	struct walk walk = { .ruleset_fd = ruleset_fd };
@@ -297,11 +356,7 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 			return;
 		}
 	}
-	rc = pc_reset_signals();
-	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
-		rc = open_null_stdin();
-	if (rc == 0)
-		rc = pc_close_from(3);
+	rc = shed_descriptors(image);
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
 		return;
@@ -309,7 +364,7 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 	for (i = 0; i < count; i++) {
 		if (ops[i].code != PC_OP_SECCOMP)
 			continue;
-		rc = pc_filter_install(walk.text + ops[i].a, (size_t)ops[i].value);
+		rc = install_filter(&walk, &ops[i]);
 		if (rc < 0) {
 			fail(failed, PC_STEP_SECCOMP, i, rc);
 			return;

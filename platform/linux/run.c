@@ -1,5 +1,6 @@
 /* One whole run: the command's streams as pipes of ours, spawn, supervision. */
 #include "cleanup.h"
+#include "notify.h"
 #include "../platform.h"
 #include "../../core/plan.h"
 
@@ -69,9 +70,11 @@ static int take_signals(struct pipes *pipes, sigset_t *before)
 	return 0;
 }
 
-static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_process *process, struct pc_result *result)
+static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_process *process, struct pc_notify *notify,
+		     struct pc_result *result)
 {
 	struct pc_supervision how = {
+		.notify = notify,
 		.timeout_ms = run->timeout_ms,
 		.grace_ms = run->grace_ms,
 		.in_from_fd = run->input ? -1 : run->stdin_fd,
@@ -92,6 +95,7 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_pr
 static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
 			const struct pc_run *run, struct pipes *pipes, struct pc_result *result, struct pc_failure *failure)
 {
+	struct pc_notify *notify = NULL;
 	struct pc_process process;
 	int rc;
 
@@ -107,7 +111,14 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 	close(pc_take_fd(&pipes->out[1]));
 	if (pipes->err[1] >= 0)
 		close(pc_take_fd(&pipes->err[1]));
-	return supervise(pipes, run, &process, result);
+	if (process.listener_fd >= 0) {
+		/*
+		 * Refused here, the run goes on without: what the filter would have told somebody is then answered ENOSYS by the
+		 * kernel, which opens nothing.
+		 */
+		pc_notify_open(plan->answers, plan->answer_count, process.listener_fd, process.broker_fd, &notify);
+	}
+	return supervise(pipes, run, &process, notify, result);
 }
 
 int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,

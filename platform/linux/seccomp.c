@@ -166,6 +166,28 @@ static void inet_socket(struct program *p, const struct pc_filter_spec *spec)
 }
 
 /*
+ * With the family loaded, and loaded still when it is another one. A datagram socket names its peer by path in sendto and
+ * sendmsg, which are not mediated; SOCK_RAW is the same by its old name. ESOCKTNOSUPPORT is the kernel's answer
+ * for a type that a family has not.
+ */
+static void unix_socket(struct program *p, const struct pc_filter_spec *spec)
+{
+	size_t mark;
+
+	if (!spec->mediated) {
+		ret_if_equal(p, AF_UNIX, ALLOW);
+		return;
+	}
+	mark = begin_if_equal(p, AF_UNIX);
+	load_arg_low(p, 1);
+	and_mask(p, 0xf);
+	ret_if_equal(p, SOCK_STREAM, ALLOW);
+	ret_if_equal(p, SOCK_SEQPACKET, ALLOW);
+	ret(p, REFUSE(ESOCKTNOSUPPORT));
+	end(p, mark);
+}
+
+/*
  * Families by allow-list. AF_VSOCK reaches the hypervisor past a network namespace; AF_ALG, AF_PACKET, AF_XDP, AF_KEY, AF_TIPC,
  * AF_RDS, AF_SMC and whatever comes next are kernel code that a build does not need.
  */
@@ -174,7 +196,7 @@ static void socket_block(struct program *p, const struct pc_filter_spec *spec)
 	size_t mark;
 
 	load_arg_low(p, 0);
-	ret_if_equal(p, AF_UNIX, ALLOW);
+	unix_socket(p, spec);
 
 	/*
 	 * getaddrinfo and getifaddrs ask NETLINK_ROUTE for addresses. EPROTONOSUPPORT is the kernel's answer for a protocol that
@@ -201,9 +223,26 @@ static void socket_block(struct program *p, const struct pc_filter_spec *spec)
 /* The kernel has pairs of AF_UNIX and AF_TIPC alone; every other family answers EOPNOTSUPP there anyway. */
 static void socketpair_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	(void)spec;
+	size_t mark;
+
 	load_arg_low(p, 0);
-	ret_if_equal(p, AF_UNIX, ALLOW);
+	if (!spec->mediated) {
+		ret_if_equal(p, AF_UNIX, ALLOW);
+		ret(p, REFUSE(EAFNOSUPPORT));
+		return;
+	}
+	/*
+	 * Programs make datagram pairs for themselves (socat's log). The supervisor gives them a pair that keeps messages apart
+	 * just so and cannot name a third party: SOCK_SEQPACKET.
+	 */
+	mark = begin_if_equal(p, AF_UNIX);
+	load_arg_low(p, 1);
+	and_mask(p, 0xf);
+	ret_if_equal(p, SOCK_STREAM, ALLOW);
+	ret_if_equal(p, SOCK_SEQPACKET, ALLOW);
+	ret_if_equal(p, SOCK_DGRAM, SECCOMP_RET_USER_NOTIF);
+	ret(p, REFUSE(ESOCKTNOSUPPORT));
+	end(p, mark);
 	ret(p, REFUSE(EAFNOSUPPORT));
 }
 
@@ -342,8 +381,16 @@ static void setsockopt_block(struct program *p, const struct pc_filter_spec *spe
 	ret(p, ALLOW);
 }
 
+/* The address is behind a pointer: the supervisor takes its own copy and has the broker connect. */
+static void connect_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	ret(p, SECCOMP_RET_USER_NOTIF);
+}
+
 /* When a row counts. */
 enum when {
+	WHEN_MEDIATED,
 	WHEN_ALWAYS,
 	WHEN_KILL_ALL,
 	WHEN_TCP_ONLY,
@@ -362,6 +409,7 @@ static const struct judged_call {
 	{ __NR_personality, WHEN_ALWAYS, personality_block },
 	{ __NR_move_pages, WHEN_ALWAYS, pages_block },
 	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
+	{ __NR_connect, WHEN_MEDIATED, connect_block },
 	{ __NR_kill, WHEN_KILL_ALL, kill_block },
 	{ __NR_setpriority, WHEN_KILL_ALL, setpriority_block },
 	{ __NR_ioprio_set, WHEN_KILL_ALL, ioprio_set_block },
@@ -382,6 +430,8 @@ static bool is_judged(const struct judged_call *call, const struct pc_filter_spe
 		return (spec->groups & PC_REFUSE_KILL_ALL) != 0;
 	case WHEN_TCP_ONLY:
 		return spec->tcp_only;
+	case WHEN_MEDIATED:
+		return spec->mediated;
 	}
 	return true;
 }

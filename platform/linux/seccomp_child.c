@@ -4,11 +4,12 @@
 #include "../platform.h"
 
 #include <asm/errno.h>
+#include <linux/seccomp.h>
 
 #include "sys.h"
 #include "uapi.h"
 
-int pc_filter_install(const void *program, size_t count)
+static int install(const void *program, size_t count, unsigned int flags)
 {
 	/* struct sock_fprog, whose filter is not const. */
 	struct {
@@ -22,5 +23,23 @@ int pc_filter_install(const void *program, size_t count)
 
 	fprog.len = (unsigned short)count;
 	fprog.filter = program;
-	return (int)pc_sys3(__NR_seccomp, PC_SECCOMP_SET_MODE_FILTER, 0, pc_ptr(&fprog));
+	return (int)pc_sys3(__NR_seccomp, PC_SECCOMP_SET_MODE_FILTER, (long)flags, pc_ptr(&fprog));
+}
+
+int pc_filter_install(const void *program, size_t count)
+{
+	return install(program, count, 0);
+}
+
+int pc_filter_install_listener(const void *program, size_t count)
+{
+	/*
+	 * Once the supervisor has a call in hand only a deadly signal ends it: a Go program's preemption signals would otherwise
+	 * have it begun again and again.
+	 */
+	int fd = install(program, count, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+
+	if (fd == -EINVAL) /* before Linux 5.19 */
+		fd = install(program, count, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	return fd;
 }

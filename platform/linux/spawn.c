@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -312,8 +313,22 @@ static int await_start(int status_fd, struct pc_status *status)
 	return 0;
 }
 
-static int start_child(const struct pc_plan *plan, struct start *start, int *status_write, int *control_read,
-		       struct pc_process *process)
+/* What the child holds and the host lets go of once it does: while the host held it, neither would see the other go. */
+struct child_ends {
+	int status, control, broker, listener;
+};
+
+static void close_child_ends(struct child_ends *ends)
+{
+	int *fds[] = { &ends->status, &ends->control, &ends->broker, &ends->listener };
+	size_t i;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			close(pc_take_fd(fds[i]));
+}
+
+static int start_child(const struct pc_plan *plan, struct start *start, struct child_ends *ends, struct pc_process *process)
 {
 	int rc;
 
@@ -322,66 +337,161 @@ static int start_child(const struct pc_plan *plan, struct start *start, int *sta
 		start->failed = (struct pc_status){ .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
 		return rc;
 	}
-	/* The child's ends: while the host held them, neither side would see the other go. */
-	close(pc_take_fd(status_write));
-	close(pc_take_fd(control_read));
+	close_child_ends(ends);
 	rc = start->failed.kind ? start->failed.error : await_start(process->status_fd, &start->failed);
 	if (rc < 0)
 		end_process(process);
 	return rc;
 }
 
+/* The host's ends. */
+struct host_ends {
+	int status, control, broker, listener;
+};
+
+static void close_host_ends(struct host_ends *ends)
+{
+	int *fds[] = { &ends->status, &ends->control, &ends->broker, &ends->listener };
+	size_t i;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			close(pc_take_fd(fds[i]));
+}
+
+static int open_ends(bool has_notifications, struct host_ends *host, struct child_ends *child)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	host->status = pair[0];
+	child->status = pair[1];
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	child->control = pair[0];
+	host->control = pair[1];
+	if (!has_notifications)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	host->broker = pair[0];
+	child->broker = pair[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	host->listener = pair[0];
+	child->listener = pair[1];
+	return 0;
+}
+
+/* The listener was sent before exec, so after the first word of init it is there or never will be. */
+static int receive_listener(int socket)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char byte;
+	struct iovec vector = { &byte, 1 };
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *header;
+	int fd;
+
+	if (recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+		return -errno;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EPROTO;
+	memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
+static int start(const struct pc_plan *plan, struct start *start, struct host_ends *host, struct child_ends *child,
+		 struct pc_process *process)
+{
+	int rc;
+
+	process->status_fd = host->status;
+	rc = start_child(plan, start, child, process);
+	if (rc < 0)
+		return rc;
+	process->listener_fd = -1;
+	if (host->listener >= 0) {
+		rc = receive_listener(host->listener);
+		if (rc < 0) {
+			start->failed =
+				(struct pc_status){ .step = PC_STEP_SECCOMP, .op = PC_NO_OPERATION, .error = rc };
+			end_process(process);
+			return rc;
+		}
+		process->listener_fd = rc;
+	}
+	process->status_fd = pc_take_fd(&host->status);
+	process->control_fd = pc_take_fd(&host->control);
+	process->broker_fd = pc_take_fd(&host->broker);
+	return 0;
+}
+
+static uint32_t image_flags(const struct pc_plan *plan, const struct pc_command *command)
+{
+	uint32_t flags = 0;
+
+	if (!(plan->namespaces & CLONE_NEWPID))
+		flags |= PC_IMAGE_REAPER;
+	if (plan->namespaces & CLONE_NEWNET)
+		flags |= PC_IMAGE_OWN_NETWORK;
+	if (command->stdin_fd < 0)
+		flags |= PC_IMAGE_STDIN_NULL;
+	if (plan->answers)
+		flags |= PC_IMAGE_BROKER;
+	return flags;
+}
+
 int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
 	     struct pc_process *process, struct pc_failure *failure)
 {
-	uint32_t flags = (plan->namespaces & CLONE_NEWPID ? 0 : PC_IMAGE_REAPER) |
-			 (command->stdin_fd < 0 ? PC_IMAGE_STDIN_NULL : 0);
+	struct child_ends child = { -1, -1, -1, -1 };
+	struct host_ends host = { -1, -1, -1, -1 };
 	cleanup_free struct pc_image *image = NULL;
 	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
-	cleanup_fd int status_read = -1, status_write = -1, control_read = -1, control_write = -1;
-	struct pc_process started = { .pidfd = -1 };
-	struct start start = { 0 };
-	int pipe_fds[2], rc;
+	struct pc_process started = { .pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1 };
+	struct start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
+	int rc;
 
 	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
-	rc = pc_image_build(plan, plan_bytes, plan_size, flags, command, &image);
+	rc = pc_image_build(plan, plan_bytes, plan_size, image_flags(plan, command), command, &image);
 	if (rc == 0)
 		rc = build_ruleset(image, plan, failure, &ruleset_fd);
 	if (rc == 0)
 		rc = image_fd = open_image(image);
 	if (rc >= 0)
 		rc = init_fd = open_init();
+	if (rc >= 0)
+		rc = open_ends(plan->answers != NULL, &host, &child);
 	if (rc < 0)
 		goto failed;
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
-		rc = -errno;
-		goto failed;
-	}
-	status_read = pipe_fds[0];
-	status_write = pipe_fds[1];
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
-		rc = -errno;
-		goto failed;
-	}
-	control_read = pipe_fds[0];
-	control_write = pipe_fds[1];
 
-	start = (struct start){
+	starting = (struct start){
 		.image = image,
-		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, status_write, control_read, ruleset_fd,
-			 image_fd, init_fd },
+		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, child.status, child.control, ruleset_fd,
+			 image_fd, child.broker, child.listener, init_fd },
 	};
-	started.status_fd = status_read;
-	rc = start_child(plan, &start, &status_write, &control_read, &started);
+	rc = start(plan, &starting, &host, &child, &started);
 	if (rc < 0) {
-		*failure = (struct pc_failure){ .step = start.failed.step, .op = start.failed.op };
+		*failure = (struct pc_failure){ .step = starting.failed.step, .op = starting.failed.op };
 		goto failed;
 	}
-	started.status_fd = pc_take_fd(&status_read);
-	started.control_fd = pc_take_fd(&control_write);
+	close_host_ends(&host);
 	*process = started;
 	return 0;
 failed:
+	close_child_ends(&child);
+	close_host_ends(&host);
 	failure->error = rc;
 	return rc;
 }

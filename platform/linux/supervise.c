@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "cleanup.h"
 #include "image.h"
+#include "notify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,8 @@
 #define CHUNK 65536
 #define DRAIN_GRACE_MS 1000
 
-enum { WATCH_INIT, WATCH_STATUS, WATCH_OUT, WATCH_ERR, WATCH_OUT_TO, WATCH_ERR_TO, WATCH_IN, WATCH_SOURCE, WATCH_CANCEL, WATCHES };
+enum { WATCH_INIT, WATCH_STATUS, WATCH_OUT, WATCH_ERR, WATCH_OUT_TO, WATCH_ERR_TO, WATCH_IN, WATCH_SOURCE, WATCH_CANCEL,
+       WATCH_LISTENER, WATCH_BROKER, WATCHES };
 
 /* One output stream on its way to a capture or a descriptor of the caller's. */
 struct stream {
@@ -232,6 +234,11 @@ static void fill_polls(const struct supervisor *s, struct pollfd *polls)
 	polls[WATCH_IN] = (struct pollfd){ .fd = s->in.to, .events = s->in.left ? POLLOUT : 0 };
 	polls[WATCH_SOURCE] = (struct pollfd){ .fd = wants_more ? s->in.source : -1, .events = POLLIN };
 	polls[WATCH_CANCEL] = (struct pollfd){ .fd = s->how->cancel_fd, .events = POLLIN };
+	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd){ .fd = -1 };
+	if (s->how->notify) {
+		polls[WATCH_LISTENER] = (struct pollfd){ .fd = pc_notify_listener(s->how->notify), .events = POLLIN };
+		polls[WATCH_BROKER] = (struct pollfd){ .fd = pc_notify_broker(s->how->notify), .events = POLLIN };
+	}
 }
 
 static int next_timeout_ms(const struct supervisor *s)
@@ -281,6 +288,12 @@ static void serve_polls(struct supervisor *s, const struct pollfd *polls)
 	close_finished_input(s);
 	if (polls[WATCH_CANCEL].revents)
 		read_cancel(s);
+	if (polls[WATCH_BROKER].revents)
+		pc_notify_serve_broker(s->how->notify);
+	if (polls[WATCH_LISTENER].revents & POLLIN)
+		pc_notify_serve_listener(s->how->notify);
+	else if (polls[WATCH_LISTENER].revents)
+		pc_notify_drop_listener(s->how->notify);
 	if (polls[WATCH_INIT].revents)
 		s->init_is_dead = true;
 }
@@ -382,6 +395,7 @@ static void finish(struct supervisor *s)
 		reap(s);
 	}
 	reap(s);
+	pc_notify_close(s->how->notify, &s->result->denials);
 	close_at(&s->process->pidfd);
 	close_at(&s->process->status_fd);
 	close_at(&s->process->control_fd);

@@ -101,6 +101,9 @@ _Static_assert(sizeof(struct pc_landlock_net_port_attr) == 16, "ABI 4");
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* Linux 5.19 */
 #endif
 
+/* The header's SECCOMP_IOW needs <linux/ioctl.h>, which a freestanding program has not. */
+#define PC_SECCOMP_NOTIF_SET_FLAGS 0x40082104UL /* _IOW('!', 4, __u64), Linux 6.6 */
+
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0) /* Linux 6.6 */
 #endif

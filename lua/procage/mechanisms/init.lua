@@ -15,6 +15,7 @@ local files = {
   "landlock_scope_abstract",
   "mount_tree",
   "mask",
+  "mediated_connect",
   "socket_masks",
   "bind_read_only",
   "private_tmp",

@@ -6,10 +6,11 @@
  * every process of the run, by the kernel. Without one it is the run's subreaper and sweeps its descendants until none is left.
  */
 #include "../../platform.h"
+#include "../broker.h"
 #include "../image.h"
 #include "../sys.h"
 
-#include <asm/fcntl.h>
+#include <linux/fcntl.h>
 #include <asm/signal.h>
 #include <linux/mman.h>
 #include <linux/poll.h>
@@ -107,6 +108,30 @@ static struct pc_image *map_image(void)
 	return image;
 }
 
+/*
+ * Before the command, under the same rules, and with nothing but its own socket. Its death is no end of the run: connections
+ * fail from then on.
+ */
+static void start_broker(struct init *init)
+{
+	long pid;
+	int rc;
+
+	pid = pc_sys5(__NR_clone, SIG_CHLD, 0, 0, 0, 0);
+	if (pid < 0)
+		fail(PC_STEP_CLONE, (int)pid);
+	if (pid > 0)
+		return;
+	rc = pc_restrict_like_command(init->image, init->ruleset_fd);
+	if (rc == 0)
+		rc = (int)pc_sys3(__NR_dup3, PC_INIT_BROKER, 0, 0);
+	if (rc >= 0)
+		rc = pc_close_from(1);
+	if (rc < 0)
+		pc_sys_exit(1);
+	pc_broker_main(init->image, 0);
+}
+
 static int command_main(void *arg)
 {
 	struct init *init = arg;
@@ -120,6 +145,8 @@ static void start_command(struct init *init)
 	struct pc_status started = { .kind = PC_STATUS_STARTED };
 	long pid;
 
+	if (init->image->flags & PC_IMAGE_BROKER)
+		start_broker(init);
 	pid = pc_clone_call(CLONE_VM | CLONE_VFORK | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init);
 	if (pid < 0)
 		fail(PC_STEP_CLONE, (int)pid);
@@ -134,6 +161,8 @@ static void start_command(struct init *init)
 	pc_sys_close(1);
 	pc_sys_close(2);
 	pc_sys_close(PC_INIT_RULESET);
+	pc_sys_close(PC_INIT_BROKER);
+	pc_sys_close(PC_INIT_LISTENER);
 }
 
 static uint64_t microseconds(const struct __kernel_old_timeval *t)
@@ -200,6 +229,9 @@ static void serve(struct init *init)
 
 	/* Every signal is blocked since before the clone; SIGCHLD arrives here. */
 	fd = pc_sys4(__NR_signalfd4, -1, pc_ptr(&mask), sizeof(mask), O_CLOEXEC | O_NONBLOCK);
+	/* Above the numbers that are closed once the command runs: it may have got one of a stream that is not there. */
+	if (fd >= 0)
+		fd = pc_sys_fcntl((int)fd, F_DUPFD_CLOEXEC, PC_INIT_FREE);
 	if (fd < 0)
 		fail(PC_STEP_INIT, (int)fd);
 	polled[1] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };

@@ -1,0 +1,214 @@
+/*
+ * The broker: performs the connections that the supervisor passes on, inside the run's namespaces and under the run's ruleset,
+ * without filter, capabilities or anything of the host's.
+ *
+ * It resolves a path once, to a descriptor, judges what it found by where that is, and connects to that very object: nothing
+ * that the command does meanwhile to the path can change what is reached. Each connection is made by a process of its own,
+ * since a connect to a full backlog waits for as long as it likes.
+ */
+#include "../broker.h"
+#include "../image.h"
+#include "../message.h"
+#include "../sys.h"
+
+#include <asm/fcntl.h>
+#include <asm/errno.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+
+#define AT_CWD (-100)
+#define FAMILY_UNIX 1
+#define SIG_CHLD 17
+#define PATH_SIZE 4096
+
+struct unix_address {
+	uint16_t family;
+	char path[108];
+};
+
+struct job {
+	struct pc_broker_request request;
+	int socket, directory; /* -1: none */
+};
+
+static long receive(int fd, struct job *job)
+{
+	struct pc_io_vector vector = { &job->request, sizeof(job->request) };
+	struct pc_control control = { .fds = { -1, -1 } };
+	struct pc_message message = {
+		.vectors = &vector,
+		.vector_count = 1,
+		.control = &control,
+		.control_size = sizeof(control),
+	};
+	long rc;
+
+	rc = pc_sys3(__NR_recvmsg, fd, pc_ptr(&message), 0x40000000 /* MSG_CMSG_CLOEXEC */);
+	job->socket = job->directory = -1;
+	if (rc > 0 && message.control_size >= PC_CONTROL_HEADER && control.level == PC_LEVEL_SOCKET &&
+	    control.type == PC_RIGHTS) {
+		job->socket = control.fds[0];
+		if (control.size >= PC_CONTROL_HEADER + 2 * sizeof(int))
+			job->directory = control.fds[1];
+	}
+	return rc;
+}
+
+static bool starts_with_tree(const char *path, const char *tree)
+{
+	while (*tree && *path == *tree) {
+		path++;
+		tree++;
+	}
+	return !*tree && (*path == '\0' || *path == '/');
+}
+
+/* "/proc/self/fd/N" and its length. */
+static size_t link_of(int fd, char *link)
+{
+	static const char prefix[] = "/proc/self/fd/";
+	char digits[10];
+	size_t at, n = 0;
+
+	for (at = 0; prefix[at]; at++)
+		link[at] = prefix[at];
+	do {
+		digits[n++] = (char)('0' + fd % 10);
+		fd /= 10;
+	} while (fd);
+	while (n)
+		link[at++] = digits[--n];
+	link[at] = '\0';
+	return at;
+}
+
+/* Where a descriptor's object is now, as the run's mounts show it. Source: proc(5), /proc/pid/fd. */
+static int path_of(int fd, char *path)
+{
+	char link[32];
+	long size;
+
+	link_of(fd, link);
+	size = pc_sys4(__NR_readlinkat, AT_CWD, pc_ptr(link), pc_ptr(path), PATH_SIZE - 1);
+	if (size < 0)
+		return (int)size;
+	path[size] = '\0';
+	return 0;
+}
+
+static bool is_granted(const struct pc_image *image, const char *path)
+{
+	const uint64_t *trees = pc_image_at(image, image->socket_trees_offset);
+	uint32_t i;
+
+	for (i = 0; i < image->socket_trees; i++)
+		if (starts_with_tree(path, pc_image_at(image, trees[i])))
+			return true;
+	return false;
+}
+
+static int connect_to(int socket, const void *address, size_t size)
+{
+	return (int)pc_sys3(__NR_connect, socket, pc_ptr(address), (long)size);
+}
+
+/* To the object that `fd` holds, whatever its path leads to by now. */
+static int connect_to_object(int socket, int fd)
+{
+	struct unix_address address = { .family = FAMILY_UNIX };
+
+	return connect_to(socket, &address, sizeof(uint16_t) + link_of(fd, address.path) + 1);
+}
+
+static int connect_by_path(const struct pc_image *image, const struct job *job, struct pc_broker_reply *reply)
+{
+	/* A magic link would be the broker's own /proc/self. */
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
+	char path[PATH_SIZE], found[PATH_SIZE];
+	size_t size = job->request.address_size - sizeof(uint16_t), i;
+	int fd, rc;
+
+	for (i = 0; i < size; i++)
+		path[i] = (char)job->request.address[sizeof(uint16_t) + i];
+	path[size] = '\0';
+	fd = pc_sys_openat2(job->directory >= 0 ? job->directory : AT_CWD, path, &how, sizeof(how));
+	if (fd == -ENOSYS) /* before Linux 5.6 */
+		fd = pc_sys_openat(job->directory >= 0 ? job->directory : AT_CWD, path, O_PATH | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	rc = path_of(fd, found);
+	if (rc < 0)
+		return rc;
+	if (!is_granted(image, found)) {
+		reply->is_refused = 1;
+		return -EACCES;
+	}
+	return connect_to_object(job->socket, fd);
+}
+
+static int perform(const struct pc_image *image, const struct job *job, struct pc_broker_reply *reply)
+{
+	const struct unix_address *address = (const void *)job->request.address;
+	uint32_t size = job->request.address_size;
+
+	if (job->socket < 0 || size > PC_BROKER_ADDRESS)
+		return -EINVAL;
+	if (size > sizeof(uint16_t) && address->family == FAMILY_UNIX) {
+		if (size > sizeof(*address))
+			return -EINVAL;
+		if (address->path[0])
+			return connect_by_path(image, job, reply);
+		/* Abstract names are the run's own only where the network namespace is. */
+		if (!(image->flags & PC_IMAGE_OWN_NETWORK)) {
+			reply->is_refused = 1;
+			return -EACCES;
+		}
+	}
+	return connect_to(job->socket, job->request.address, size);
+}
+
+static void answer(const struct pc_image *image, int fd, const struct job *job)
+{
+	struct pc_broker_reply reply = { .id = job->request.id };
+
+	reply.error = perform(image, job, &reply);
+	pc_sys_write(fd, &reply, sizeof(reply));
+}
+
+/* Children are nobody's to wait for: the kernel reaps them. */
+static void forget_children(void)
+{
+	const uint64_t ignore[4] = { 1 /* SIG_IGN */ };
+
+	pc_sys4(__NR_rt_sigaction, SIG_CHLD, pc_ptr(ignore), 0, sizeof(uint64_t));
+}
+
+void pc_broker_main(const struct pc_image *image, int requests_fd)
+{
+	struct job job;
+	long rc;
+
+	forget_children();
+	for (;;) {
+		rc = receive(requests_fd, &job);
+		if (rc == -EINTR)
+			continue;
+		if (rc <= 0)
+			pc_sys_exit(0);
+		/* A fork of this program copies a few pages; its memory is not shared, so a slow one disturbs nobody. */
+		rc = rc == (long)sizeof(job.request) ? pc_sys5(__NR_clone, SIG_CHLD, 0, 0, 0, 0) : -EINVAL;
+		if (rc == 0) {
+			answer(image, requests_fd, &job);
+			pc_sys_exit(0);
+		}
+		if (rc < 0) {
+			struct pc_broker_reply reply = { .id = job.request.id, .error = (int32_t)rc };
+
+			pc_sys_write(requests_fd, &reply, sizeof(reply));
+		}
+		if (job.socket >= 0)
+			pc_sys_close(job.socket);
+		if (job.directory >= 0)
+			pc_sys_close(job.directory);
+	}
+}

@@ -1,0 +1,462 @@
+/*
+ * Answers the notifications of a run.
+ *
+ * A refused call gets the errno that the filter would have given, and is recorded: allowed calls pay nothing for it. A
+ * connection is not decided here and not made here either: its address is copied once, and the broker connects. CONTINUE is
+ * never an answer, since the caller could change what the kernel then reads.
+ */
+#include "notify.h"
+#include "broker.h"
+#include "cleanup.h"
+#include "filter_eval.h"
+#include "uapi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Connections under way at once; one more is refused. A run that waits on so many has other worries. */
+#define MAX_PENDING 4096
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+struct pending {
+	uint64_t id;
+	struct pc_denial denial; /* in case it is refused */
+};
+
+struct pc_notify {
+	const void *answers;
+	size_t answer_count;
+	int listener_fd, broker_fd;
+	struct seccomp_notif *request;
+	size_t request_size;
+	struct pending *pending;
+	size_t pending_count, pending_room;
+	struct pc_denials denials;
+};
+
+/* ---- records -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_same(const struct pc_denial *a, const struct pc_denial *b)
+{
+	return a->error == b->error && a->address_size == b->address_size && !strcmp(a->call, b->call) &&
+	       !memcmp(a->address, b->address, a->address_size) && !memcmp(a->args, b->args, sizeof(a->args));
+}
+
+static void record(struct pc_notify *notify, const struct pc_denial *denial)
+{
+	struct pc_denials *denials = &notify->denials;
+	size_t i;
+
+	for (i = 0; i < denials->count; i++) {
+		if (is_same(&denials->list[i], denial)) {
+			denials->list[i].count++;
+			return;
+		}
+	}
+	if (denials->count == PC_MAX_DENIALS) {
+		denials->more++;
+		return;
+	}
+	denials->list[denials->count] = *denial;
+	denials->list[denials->count++].count = 1;
+}
+
+static void name_call(struct pc_denial *denial, int number)
+{
+	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+
+	if (name)
+		snprintf(denial->call, sizeof(denial->call), "%s", name);
+	else
+		snprintf(denial->call, sizeof(denial->call), "call %d", number);
+	free(name);
+}
+
+/* For people to read; the process may be gone, or rename itself. */
+static void name_process(struct pc_denial *denial, uint32_t pid)
+{
+	cleanup_fd int fd = -1;
+	char path[40];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, denial->process, sizeof(denial->process) - 1);
+	denial->process[n > 0 ? n - 1 : 0] = '\0'; /* without the newline */
+}
+
+static void describe(struct pc_denial *denial, const struct seccomp_notif *request)
+{
+	*denial = (struct pc_denial){ .args = { request->data.args[0], request->data.args[1], request->data.args[2] } };
+	name_call(denial, request->data.nr);
+	name_process(denial, request->pid);
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------------------------- */
+
+static void answer(const struct pc_notify *notify, uint64_t id, int error)
+{
+	struct seccomp_notif_resp response = { .id = id, .error = error };
+
+	/* ENOENT: the caller was killed meanwhile. */
+	while (ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno == EINTR)
+		;
+}
+
+static bool is_alive(const struct pc_notify *notify, uint64_t id)
+{
+	return ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* A pidfd of the thread, or before Linux 6.9 of its process, whose descriptors are the same unless it went out of its way. */
+static int open_thread(uint32_t tid)
+{
+	char path[40], line[256];
+	unsigned int tgid = 0;
+	FILE *status;
+	int fd;
+
+	fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	if (fd >= 0 || errno != EINVAL)
+		return fd < 0 ? -errno : fd;
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	status = fopen(path, "re");
+	if (!status)
+		return -errno;
+	while (fgets(line, sizeof(line), status) && sscanf(line, "Tgid: %u", &tgid) != 1)
+		;
+	fclose(status);
+	fd = (int)syscall(SYS_pidfd_open, tgid, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static int copy_socket(uint32_t tid, int fd)
+{
+	cleanup_fd int thread = -1;
+	int copy;
+
+	thread = open_thread(tid);
+	if (thread < 0)
+		return thread;
+	copy = (int)syscall(SYS_pidfd_getfd, thread, fd, 0);
+	return copy < 0 ? -errno : copy;
+}
+
+static bool is_relative(const struct pc_broker_request *to)
+{
+	sa_family_t family;
+
+	if (to->address_size <= sizeof(family))
+		return false;
+	memcpy(&family, to->address, sizeof(family));
+	return family == AF_UNIX && to->address[sizeof(family)] != '\0' && to->address[sizeof(family)] != '/';
+}
+
+static int open_directory_of(uint32_t tid)
+{
+	char path[40];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/cwd", tid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int copy_address(const struct seccomp_notif *request, struct pc_broker_request *to)
+{
+	struct iovec local, remote;
+	/* The kernel reads an int. */
+	int size = (int)request->data.args[2];
+	ssize_t n;
+
+	if (size < 0 || size > PC_BROKER_ADDRESS)
+		return -EINVAL;
+	to->address_size = (uint32_t)size;
+	if (size == 0)
+		return 0;
+	local = (struct iovec){ to->address, (size_t)size };
+	remote = (struct iovec){ (void *)(uintptr_t)request->data.args[1], (size_t)size };
+	n = process_vm_readv((pid_t)request->pid, &local, 1, &remote, 1, 0);
+	if (n < 0)
+		return errno == EPERM ? -EACCES : -EFAULT;
+	return n == size ? 0 : -EFAULT;
+}
+
+static int send_request(const struct pc_notify *notify, const struct pc_broker_request *to, int socket, int directory)
+{
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec vector = { (void *)(uintptr_t)to, sizeof(*to) };
+	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes };
+	int fds[2] = { socket, directory };
+	size_t size = (directory >= 0 ? 2 : 1) * sizeof(int);
+	struct cmsghdr *header;
+
+	message.msg_controllen = CMSG_SPACE(size);
+	header = CMSG_FIRSTHDR(&message);
+	*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(header), fds, size);
+	/* Never waits: a broker that does not take requests is as good as dead. */
+	if (sendmsg(notify->broker_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return -errno;
+	return 0;
+}
+
+static struct pending *add_pending(struct pc_notify *notify)
+{
+	if (notify->pending_count == notify->pending_room) {
+		size_t room = notify->pending_room ? notify->pending_room * 2 : 16;
+		struct pending *grown;
+
+		if (room > MAX_PENDING)
+			return NULL;
+		grown = realloc(notify->pending, room * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		notify->pending = grown;
+		notify->pending_room = room;
+	}
+	return &notify->pending[notify->pending_count];
+}
+
+static int mediate(struct pc_notify *notify, const struct seccomp_notif *request, struct pc_denial *denial)
+{
+	struct pc_broker_request to = { .id = request->id };
+	cleanup_fd int socket = -1, directory = -1;
+	struct pending *pending;
+	int rc;
+
+	if (notify->broker_fd < 0)
+		return -EACCES;
+	rc = copy_address(request, &to);
+	if (rc < 0)
+		return rc;
+	memcpy(denial->address, to.address, to.address_size);
+	denial->address_size = to.address_size;
+	denial->args[1] = denial->args[2] = 0; /* an address of the caller's memory tells nobody anything */
+	socket = copy_socket(request->pid, (int)request->data.args[0]);
+	if (socket < 0)
+		return socket;
+	if (is_relative(&to)) {
+		directory = open_directory_of(request->pid);
+		if (directory < 0)
+			return directory;
+	}
+	/* What was copied may have been another process's, if the caller died and its number was given anew. */
+	if (!is_alive(notify, request->id))
+		return -ESRCH;
+	pending = add_pending(notify);
+	if (!pending)
+		return -EAGAIN;
+	rc = send_request(notify, &to, socket, directory);
+	if (rc < 0)
+		return rc;
+	*pending = (struct pending){ .id = request->id, .denial = *denial };
+	notify->pending_count++;
+	return 0;
+}
+
+static int add_descriptor(const struct pc_notify *notify, uint64_t id, int fd, uint32_t flags)
+{
+	struct seccomp_notif_addfd add = { .id = id, .srcfd = (uint32_t)fd, .newfd_flags = flags };
+	int added = ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return added < 0 ? -errno : added;
+}
+
+/*
+ * A pair that keeps messages apart and cannot name a third party, in place of a datagram pair. It is not connected to anything,
+ * so it may be made here. Source: unix(7); SECCOMP_IOCTL_NOTIF_ADDFD, Linux 5.9.
+ */
+static int give_pair(const struct pc_notify *notify, const struct seccomp_notif *request)
+{
+	int type = (int)request->data.args[1], pair[2], given[2], i;
+	struct iovec local = { given, sizeof(given) };
+	struct iovec remote = { (void *)(uintptr_t)request->data.args[3], sizeof(given) };
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (type & SOCK_NONBLOCK), 0, pair) < 0)
+		return -errno;
+	for (i = 0; i < 2; i++)
+		given[i] = add_descriptor(notify, request->id, pair[i], type & SOCK_CLOEXEC ? O_CLOEXEC : 0);
+	close(pair[0]);
+	close(pair[1]);
+	if (given[0] < 0 || given[1] < 0)
+		return given[0] < 0 ? given[0] : given[1];
+	/* The numbers go where the caller's register says, whatever it does with that memory meanwhile. */
+	if (process_vm_writev((pid_t)request->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(given))
+		return -EFAULT;
+	return 0;
+}
+
+static void serve_request(struct pc_notify *notify, const struct seccomp_notif *request)
+{
+	uint32_t would = pc_filter_answer(notify->answers, notify->answer_count, &request->data);
+	struct pc_denial denial;
+	int rc;
+
+	if ((would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF && request->data.nr == SYS_socketpair) {
+		answer(notify, request->id, give_pair(notify, request));
+		return;
+	}
+	describe(&denial, request);
+	if ((would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF) {
+		rc = mediate(notify, request, &denial);
+		if (rc < 0)
+			answer(notify, request->id, rc);
+		return;
+	}
+	/* ERRNO; any other answer than that cannot be, and is refused. */
+	denial.error = (would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(would & SECCOMP_RET_DATA) : EPERM;
+	record(notify, &denial);
+	answer(notify, request->id, -denial.error);
+}
+
+void pc_notify_serve_listener(struct pc_notify *notify)
+{
+	memset(notify->request, 0, notify->request_size); /* the kernel refuses another */
+	if (ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_RECV, notify->request) < 0) {
+		/* ENOENT: the caller was interrupted before it was received. EINTR: next time. */
+		if (errno != ENOENT && errno != EINTR && errno != EAGAIN)
+			close(pc_take_fd(&notify->listener_fd));
+		return;
+	}
+	serve_request(notify, notify->request);
+}
+
+void pc_notify_drop_listener(struct pc_notify *notify)
+{
+	close(pc_take_fd(&notify->listener_fd));
+}
+
+/* ---- the broker's replies ------------------------------------------------------------------------------------------------- */
+
+static void settle(struct pc_notify *notify, uint64_t id, int error, bool is_refused)
+{
+	size_t i;
+
+	for (i = 0; i < notify->pending_count; i++) {
+		struct pending *pending = &notify->pending[i];
+
+		if (pending->id != id)
+			continue;
+		if (is_refused) {
+			pending->denial.error = -error;
+			record(notify, &pending->denial);
+		}
+		answer(notify, id, error);
+		*pending = notify->pending[--notify->pending_count];
+		return;
+	}
+}
+
+/* Without a broker nothing connects any more, and nobody waits for it. */
+static void lose_broker(struct pc_notify *notify)
+{
+	close(pc_take_fd(&notify->broker_fd));
+	while (notify->pending_count)
+		answer(notify, notify->pending[--notify->pending_count].id, -ECONNABORTED);
+}
+
+void pc_notify_serve_broker(struct pc_notify *notify)
+{
+	struct pc_broker_reply reply;
+	ssize_t n;
+
+	n = recv(notify->broker_fd, &reply, sizeof(reply), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof(reply)) {
+		lose_broker(notify);
+		return;
+	}
+	settle(notify, reply.id, reply.error, reply.is_refused);
+}
+
+/* ---- opening and closing -------------------------------------------------------------------------------------------------- */
+
+static int open_buffers(struct pc_notify *notify)
+{
+	struct seccomp_notif_sizes sizes;
+	unsigned long sync = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+		return -errno;
+	notify->request_size =
+		sizes.seccomp_notif > sizeof(struct seccomp_notif) ? sizes.seccomp_notif : sizeof(struct seccomp_notif);
+	notify->request = malloc(notify->request_size);
+	if (!notify->request)
+		return -ENOMEM;
+	/* Caller and supervisor hand over to each other on one processor; before Linux 6.6 they do not. */
+	if (ioctl(notify->listener_fd, PC_SECCOMP_NOTIF_SET_FLAGS, sync) < 0 && errno != EINVAL && errno != ENOTTY)
+		return -errno;
+	return 0;
+}
+
+int pc_notify_open(const void *answers, size_t answer_count, int listener_fd, int broker_fd, struct pc_notify **opened)
+{
+	struct pc_notify *notify;
+	int rc;
+
+	notify = calloc(1, sizeof(*notify));
+	if (!notify) {
+		close(listener_fd);
+		if (broker_fd >= 0)
+			close(broker_fd);
+		return -ENOMEM;
+	}
+	*notify = (struct pc_notify){
+		.answers = answers,
+		.answer_count = answer_count,
+		.listener_fd = listener_fd,
+		.broker_fd = broker_fd,
+		.denials = { .is_recorded = true },
+	};
+	rc = open_buffers(notify);
+	if (rc < 0) {
+		pc_notify_close(notify, NULL);
+		return rc;
+	}
+	*opened = notify;
+	return 0;
+}
+
+int pc_notify_listener(const struct pc_notify *notify)
+{
+	return notify->listener_fd;
+}
+
+int pc_notify_broker(const struct pc_notify *notify)
+{
+	return notify->broker_fd;
+}
+
+void pc_notify_close(struct pc_notify *notify, struct pc_denials *denials)
+{
+	if (!notify)
+		return;
+	if (denials)
+		*denials = notify->denials;
+	if (notify->listener_fd >= 0)
+		close(notify->listener_fd);
+	if (notify->broker_fd >= 0)
+		close(notify->broker_fd);
+	free(notify->request);
+	free(notify->pending);
+	free(notify);
+}

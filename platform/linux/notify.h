@@ -1,0 +1,31 @@
+/* The supervisor's side of seccomp notifications: refused calls recorded and answered, connections handed to the broker. */
+#ifndef PROCAGE_LINUX_NOTIFY_H
+#define PROCAGE_LINUX_NOTIFY_H
+
+#include "../platform.h"
+
+struct pc_notify;
+
+/*
+ * answers, answer_count: the filter that says what each call would have been answered
+ * listener_fd, broker_fd: taken, whatever the result; broker_fd may be -1
+ *
+ * Returns 0, or -errno: ENOMEM.
+ */
+int pc_notify_open(const void *answers, size_t answer_count, int listener_fd, int broker_fd, struct pc_notify **notify);
+
+/* To be polled for POLLIN; -1 when there is nothing more to expect of it. */
+int pc_notify_listener(const struct pc_notify *notify);
+int pc_notify_broker(const struct pc_notify *notify);
+
+/* Serves one readable descriptor. Never waits. */
+void pc_notify_serve_listener(struct pc_notify *notify);
+void pc_notify_serve_broker(struct pc_notify *notify);
+
+/* When poll says that no process of the run is left to hear from: the listener would be ready for ever. */
+void pc_notify_drop_listener(struct pc_notify *notify);
+
+/* Moves what was recorded into `denials` and closes. NULL is let be. */
+void pc_notify_close(struct pc_notify *notify, struct pc_denials *denials);
+
+#endif
