@@ -67,7 +67,8 @@ static int load(scmp_filter_ctx filter)
 
 	if (!error)
 		error = seccomp_load(filter);
-	if (error != -EACCES)
+	/* libseccomp says EACCES, or ECANCELED for whatever the kernel refused it. */
+	if (error != -EACCES && error != -ECANCELED)
 		return error;
 	error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1);
 	return error ? error : seccomp_load(filter);

@@ -110,15 +110,15 @@ describe("fit", function()
   it("lists the mechanisms of all rows once, sorted, with the filter that is always there", function()
     local _, fitted = rows(wanting(), hosts.docker)
     assert.same({
-      "environment", "landlock-fs", "landlock-scope-abstract", "landlock-scope-signal", "library", "private-tmp", "reaper",
-      "rlimits", "seccomp-calls", "seccomp-families", "seccomp-sysv",
+      "environment", "landlock-fs", "landlock-scope-abstract", "landlock-scope-signal", "library", "mediated-connect",
+      "private-tmp", "reaper", "rlimits", "seccomp-calls", "seccomp-families", "seccomp-sysv",
     }, fitted.mechanisms)
   end)
 
   it("lists gap ids once", function()
     local _, fitted = rows(wanting(), hosts.gvisor)
     assert.same({
-      "truncate", "metadata", "device_ioctl", "stat", "carve", "trust_handoff", "sockets", "signal_scope", "process_tree",
+      "truncate", "metadata", "device_ioctl", "stat", "carve", "trust_handoff", "signal_scope", "process_tree",
       "limits",
     }, fitted.unenforced)
   end)
@@ -276,13 +276,13 @@ describe("the clause", function()
     { "network", "debian12", { network = { ports = { 1 } } }, "tightened", "ports", "netns seccomp-families" },
     { "network", "full", { network = "all" }, "enforced", nil, "" },
     { "sockets", "new", {}, "enforced", nil, "landlock-unix socket-masks" },
-    { "sockets", "full", {}, "unenforced", "sockets", "socket-masks" },
-    { "sockets", "docker", {}, "unenforced", "sockets", "" },
-    { "abstract", "full", {}, "enforced", nil, "landlock-scope-abstract netns" },
+    { "sockets", "full", {}, "tightened", "unix_datagram", "mediated-connect socket-masks" },
+    { "sockets", "docker", {}, "tightened", "unix_datagram", "mediated-connect" },
+    { "abstract", "full", {}, "enforced", nil, "netns" },
     { "abstract", "debian12", {}, "enforced", nil, "netns" },
-    { "abstract", "debian12", { network = "all" }, "unenforced", "sockets", "" },
+    { "abstract", "debian12", { network = "all" }, "tightened", "abstract", "mediated-connect" },
     { "abstract", "docker", {}, "enforced", nil, "landlock-scope-abstract" },
-    { "abstract", "gvisor", {}, "unenforced", "sockets", "" },
+    { "abstract", "gvisor", {}, "tightened", "abstract", "mediated-connect" },
     { "env", "gvisor", {}, "enforced", nil, "environment" },
     { "signals", "full", {}, "enforced", nil, "landlock-scope-signal pidns" },
     { "signals", "docker", {}, "enforced", nil, "landlock-scope-signal" },

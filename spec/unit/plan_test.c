@@ -51,6 +51,7 @@ static void build_full(struct plan_builder *b)
 	builder_add_path(b, PC_OP_LANDLOCK_HIDE, "/root/.ssh", 0);
 	builder_add_path(b, PC_OP_LANDLOCK_PATH, "/usr", 5)->flags = PC_OP_OPTIONAL;
 	builder_add(b, PC_OP_LANDLOCK_PORT)->a = 65535;
+	builder_add_path(b, PC_OP_SOCKET_TREE, "/srv", 0);
 	builder_add(b, PC_OP_NAMESPACES)->value = NEW_USER | PC_NEW_MOUNT_NAMESPACE | NEW_NET;
 	builder_add(b, PC_OP_MAP_IDS);
 	builder_add(b, PC_OP_LO_UP);
@@ -346,6 +347,27 @@ static void two_directories(struct plan_builder *b)
 	*builder_insert(b, builder_index(b, PC_OP_CHDIR), PC_OP_CHDIR) = op;
 }
 
+static struct pc_op *filter_of(struct plan_builder *b)
+{
+	return builder_find(b, PC_OP_SECCOMP);
+}
+
+static void second_program_outside(struct plan_builder *b)
+{
+	filter_of(b)->flags = PC_OP_NOTIFY;
+	filter_of(b)->b = 1u << 20;
+}
+
+static void needless_second_program(struct plan_builder *b)
+{
+	filter_of(b)->b = 8;
+}
+
+static void more_than_namespaces(struct plan_builder *b)
+{
+	builder_find(b, PC_OP_NAMESPACES)->value |= 0x400; /* CLONE_FILES */
+}
+
 /* A filter under a name that says there is none. */
 static void unconfined_with_filter(struct plan_builder *b)
 {
@@ -410,6 +432,10 @@ static const struct refusal {
 	{ "the host's session kept", build_small, session_kept, "no session or no working directory" },
 	{ "no working directory", build_small, no_directory, "no session or no working directory" },
 	{ "two working directories", build_small, two_directories, "no session or no working directory" },
+	{ "a second program outside the block", build_small, second_program_outside, "a filter outside the block" },
+	{ "a second program without notifications", build_small, needless_second_program,
+	  "a second program in a filter without notifications" },
+	{ "a bit of clone(2) that shares", build_full, more_than_namespaces, "more than namespaces" },
 	{ "a filter in an unconfined plan", build_small, unconfined_with_filter,
 	  "more than a session, limits and a directory in an unconfined plan" },
 };

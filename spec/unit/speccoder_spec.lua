@@ -75,7 +75,7 @@ describe("the speccoder policy", function()
     local p = build()
     assert.same({
       "carve", "trust_handoff", "workspace_sockets", "signal_scope", "truncate", "metadata", "stat", "replace", "process_tree",
-      "device_ioctl", "limits", "sockets",
+      "device_ioctl", "limits",
     }, p.accept)
   end)
 

@@ -6,6 +6,7 @@ return {
   name = "landlock-unix",
   needs = { { fact = "landlock_abi", floor = 9 } },
   covers = {
+    abstract = "connects without a broker, so that abstract sockets of the run itself stay reachable",
     sockets = "reaches sockets beneath granted trees and those of the run itself",
   },
 }
