@@ -280,7 +280,7 @@ describe("procage-lua explain", function()
 
   it("explains for a host that is not here, and refuses where nothing confines", function()
     local b <close> = box.new()
-    local old = b:write("outside/old.json", '{"landlock_abi": 2, "seccomp_filter": true}')
+    local old = b:write("outside/old.json", '{"landlock_abi": 2, "seccomp_filter": true, "seccomp_notify": true}')
     local none = b:write("outside/none.json", '{"seccomp_filter": true}')
     local result = program(b, { "explain", "--host", old, "--json" })
     assert.equal(0, result.status, result.stderr)
