@@ -1,5 +1,7 @@
 --- What happened in a run, complete enough to be shown and stored.
 
+local denials = require("procage.denials")
+
 local M = {}
 
 ---@class procage.Outcome
@@ -15,6 +17,7 @@ local M = {}
 ---@field duration_ms integer
 ---@field usage { user_us: integer, system_us: integer, max_rss_kib: integer }
 ---@field report procage.Row[]
+---@field denials procage.Denials
 ---@field appeared procage.Appeared[]
 ---@field notices string[]  gaps, what was found while planning, and the events
 ---@field events string[]  what this run did that someone should look at
@@ -23,8 +26,9 @@ local SIGKILL = 9
 
 ---@param raw table  as core.run returns it
 ---@param report procage.Row[]
+---@param fitted procage.Profile
 ---@return procage.Outcome
-function M.new(raw, report)
+function M.new(raw, report, fitted)
   return {
     status = raw.status,
     -- Nobody but the kernel or another process of the user kills init.
@@ -39,6 +43,7 @@ function M.new(raw, report)
     duration_ms = raw.duration_us // 1000,
     usage = { user_us = raw.user_us, system_us = raw.system_us, max_rss_kib = raw.max_rss_kib },
     report = report,
+    denials = denials.of(raw.denials, fitted),
     appeared = {},
     notices = {},
     events = {},

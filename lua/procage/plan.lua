@@ -126,8 +126,8 @@ end
 --- Where the broker may connect: as the run sees the paths.
 local function write_socket_trees(out, profile, survey, uses)
   for _, trees in ipairs({ survey.write, profile.sockets }) do
-    for _, tree in ipairs(trees) do
-      out:add("socket_tree", { a = tree })
+    for _, at in ipairs(trees) do
+      out:add("socket_tree", { a = at })
     end
   end
   if profile.tmp ~= "private" then

@@ -377,7 +377,7 @@ function Policy:attempt(cmd, cwd)
   if not raw then
     return nil, why, errno, detail
   end
-  local outcome = outcomes.new(raw, self.report)
+  local outcome = outcomes.new(raw, self.report, self.fitted)
   if directory and not removed then
     outcome.notices[#outcome.notices + 1] = "the run's private directory is left: " .. left
   end

@@ -355,7 +355,8 @@ static void settle(struct pc_notify *notify, uint64_t id, int error, bool is_ref
 
 		if (pending->id != id)
 			continue;
-		if (is_refused) {
+		/* No route: in a network namespace of the run's own that is its wall, and Lua knows whether it has one. */
+		if (is_refused || error == -ENETUNREACH) {
 			pending->denial.error = -error;
 			record(notify, &pending->denial);
 		}

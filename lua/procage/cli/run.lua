@@ -48,6 +48,7 @@ local ORDER = {
   "dropped_bytes",
   "usage",
   "report",
+  "denials",
   "appeared",
   "notices",
   "error",
@@ -57,6 +58,10 @@ local ORDER = {
 ---@type table<string, procage.JsonShape>
 local SHAPES = {
   usage = { order = { "user_us", "system_us", "max_rss_kib" } },
+  denials = {
+    order = { "denied", "more", "note" },
+    fields = { denied = { list = { order = { "text", "kind", "clause", "errno", "count", "allow" } } } },
+  },
   appeared = { list = { order = { "path", "moved_to", "is_change" } } },
   notices = { list = true },
   error = { order = { "message", "code", "step", "op", "path", "errno" } },
@@ -145,6 +150,16 @@ local function standard_input()
   return "closed"
 end
 
+--- What was refused, when the command failed: a program that went on regardless did not need it.
+local function tell_denials(denials)
+  for _, line in ipairs(denials.denied) do
+    io.stderr:write("procage-lua: refused: ", line.text, line.allow and "; to allow it: " .. line.allow or "", "\n")
+  end
+  if denials.more > 0 then
+    io.stderr:write(("procage-lua: refused: %d more\n"):format(denials.more))
+  end
+end
+
 ---@param request procage.cli.Request
 ---@return integer status
 return function(request)
@@ -171,10 +186,12 @@ return function(request)
   end
 
   status = status_of(outcome)
-  if not chosen.quiet then
-    for _, notice in ipairs(outcome.notices) do
-      io.stderr:write(notice, "\n")
-    end
+  -- Quiet is about gaps, which do not change from run to run; what this command did is told all the same.
+  for _, notice in ipairs(chosen.quiet and outcome.events or outcome.notices) do
+    io.stderr:write(notice, "\n")
+  end
+  if status ~= 0 and not chosen.quiet then
+    tell_denials(outcome.denials)
   end
   if chosen.json then
     local answer = {
@@ -187,6 +204,7 @@ return function(request)
       dropped_bytes = outcome.dropped_bytes,
       usage = outcome.usage,
       report = outcome.report,
+      denials = outcome.denials,
       appeared = outcome.appeared,
       notices = outcome.notices,
     }

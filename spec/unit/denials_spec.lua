@@ -1,0 +1,87 @@
+local denials = require("procage.denials")
+
+local OWN_NETWORK = { network = "loopback", mechanisms = { "netns" } }
+local HOST_NETWORK = { network = "all", mechanisms = {} }
+
+local function raw(entries)
+  local list = { is_recorded = true, more = 0 }
+  for i, entry in ipairs(entries) do
+    list[i] = {
+      call = entry.call,
+      args = entry.args or { 0, 0, 0 },
+      errno = entry.errno or 13,
+      error = entry.error or "Permission denied",
+      process = entry.process or "prog",
+      address = entry.address,
+      count = entry.count or 1,
+    }
+  end
+  return list
+end
+
+local function unix(path)
+  return string.pack("<I2", 1) .. path
+end
+
+local function inet(port, a, b, c, d)
+  return string.pack("<I2>I2BBBB", 2, port, a, b, c, d) .. ("\0"):rep(8)
+end
+
+describe("denials", function()
+  it("name the Unix socket, the program, how often, and the change that would allow it", function()
+    local found = denials.of(raw({ { call = "connect", address = unix("/run/x.sock\0junk"), count = 3 } }), OWN_NETWORK)
+    assert.equal(1, #found.denied)
+    local line = found.denied[1]
+    assert.equal("connect to the Unix socket /run/x.sock: Permission denied (by prog), 3 times", line.text)
+    assert.equal("unix", line.kind)
+    assert.equal("sockets", line.clause)
+    assert.matches("sockets=", line.allow, 1, true)
+  end)
+
+  it("read addresses of each family, also cut short", function()
+    assert.equal("198.51.100.7:80", denials.address_text(inet(80, 198, 51, 100, 7)))
+    local six = string.pack("<I2>I2I4", 10, 443, 0) .. "\x20\x01\x0d\xb8" .. ("\0"):rep(11) .. "\1" .. ("\0"):rep(4)
+    assert.equal("[2001:db8:0:0:0:0:0:1]:443", denials.address_text(six))
+    assert.equal("@name", denials.address_text(unix("\0name")))
+    assert.equal("an address of family nil", denials.address_text("x"))
+    assert.equal("an address of family 2", denials.address_text(string.pack("<I2", 2)))
+  end)
+
+  it("escape what a command could write into a terminal", function()
+    local found = denials.of(
+      raw({ { call = "connect", address = unix("/\27]0;x\7"), process = "a\27b" } }),
+      OWN_NETWORK
+    )
+    assert.is_nil(found.denied[1].text:find("%c"))
+  end)
+
+  it("count a missing route only where the run's own network is what lacks it", function()
+    local entries = raw({ { call = "connect", address = inet(80, 10, 0, 0, 1), errno = 101 } })
+    assert.equal(1, #denials.of(entries, OWN_NETWORK).denied)
+    assert.equal(0, #denials.of(entries, HOST_NETWORK).denied)
+  end)
+
+  it("put what says most first, and list no more than ten", function()
+    local entries = { { call = "bpf" } }
+    for i = 1, 12 do
+      entries[#entries + 1] = { call = "connect", address = unix("/s" .. i) }
+    end
+    local found = denials.of(raw(entries), OWN_NETWORK)
+    assert.equal(10, #found.denied)
+    assert.equal(3, found.more)
+    assert.equal("unix", found.denied[1].kind)
+  end)
+
+  it("call a nested sandbox by its name and offer nothing for it", function()
+    local found = denials.of(raw({ { call = "unshare", args = { 0x10020000, 0, 0 } } }), OWN_NETWORK)
+    assert.equal("nested", found.denied[1].kind)
+    assert.matches("mount, user namespace", found.denied[1].text, 1, true)
+    assert.is_nil(found.denied[1].allow)
+  end)
+
+  it("say what the record cannot show, and that none was made", function()
+    assert.matches("not listed", denials.of(raw({}), OWN_NETWORK).note, 1, true)
+    local none = denials.of({ is_recorded = false, more = 0 }, OWN_NETWORK)
+    assert.matches("not recorded", none.note, 1, true)
+  end)
+end)
