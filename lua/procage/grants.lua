@@ -50,12 +50,30 @@ end
 ---@field exact table<string, boolean>
 ---@field above table<string, boolean>  directories with something denied in them
 ---@field files table<string, string[]>  directory -> names of hidden files in it
+---@field known table<string, string[]>  directory -> names in it that are known without listing it
+
+--- Notes `name` and what lies above it as known.
+local function know(result, name)
+  local parent = path.parent(name)
+  while parent and not result.is_known[name] do
+    result.is_known[name] = true
+    result.known[parent] = result.known[parent] or {}
+    table.insert(result.known[parent], path.basename(name))
+    name, parent = parent, path.parent(parent)
+  end
+end
 
 ---@param denied string[]
 ---@param hidden procage.Hidden[]
+---@param visible string[]
 ---@return procage.Denied
-local function index(denied, hidden)
-  local result = { exact = {}, above = {}, files = {} }
+local function index(denied, hidden, visible)
+  local result = { exact = {}, above = {}, files = {}, known = {}, is_known = {} }
+  for _, list in ipairs({ denied, visible }) do
+    for _, name in ipairs(list) do
+      know(result, name)
+    end
+  end
   for _, name in ipairs(denied) do
     result.exact[name] = true
     local parent = path.parent(name)
@@ -75,6 +93,23 @@ local function index(denied, hidden)
   return result
 end
 
+--- What is in a directory. One may be open to those who know a name in it and closed to listing, as /home is on shared machines
+--- (mode 0711): then the names that are known, or nobody's home would be readable there.
+local function entries_of(denied, tree)
+  local listed, message = disk.list(tree)
+  if not message then
+    return listed
+  end
+  local entries = {}
+  for _, name in ipairs(denied.known[tree] or {}) do
+    local kind = disk.kind(path.join(tree, name))
+    if kind then
+      entries[#entries + 1] = { name = name, kind = kind }
+    end
+  end
+  return entries
+end
+
 local GRANTED = { file = true, directory = true, socket = true }
 
 --- Grants `tree` but for what is denied in it.
@@ -86,7 +121,7 @@ local function expand(rules, denied, tree, access, stamps)
     return
   end
   stamps[tree] = disk.mark(tree)
-  for _, entry in ipairs((disk.list(tree))) do
+  for _, entry in ipairs(entries_of(denied, tree)) do
     -- A link needs no rule, and a rule on one would be a rule on what it leads to, hidden or not.
     if GRANTED[entry.kind] and not is_copy(entry.name, denied.files[tree] or {}) then
       expand(rules, denied, path.join(tree, entry.name), access, stamps)
@@ -112,13 +147,13 @@ function M.rules(profile, survey, rights, has_mounts)
   end
   table.move(hidden, 1, #hidden, #closed + 1, closed)
 
-  local everywhere = index(closed, survey.hidden)
+  local everywhere = index(closed, survey.hidden, survey.visible)
   local trees = profile.read == "all" and { "/" } or profile.read
   for _, tree in ipairs(trees) do
     rules[#rules + 1] = { path = tree, access = rights.list, optional = tree ~= "/" }
     expand(rules, everywhere, tree, rights.read, survey.stamps)
   end
-  local only_hidden = index(hidden, survey.hidden)
+  local only_hidden = index(hidden, survey.hidden, survey.visible)
   for _, tree in ipairs(survey.put_back) do
     rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
     expand(rules, only_hidden, tree, rights.read, survey.stamps)

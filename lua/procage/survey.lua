@@ -25,6 +25,7 @@ local M = {}
 ---@field kernel_memory string[]
 ---@field kinds table<string, string>  of writable and put-back trees
 ---@field watch procage.Watch
+---@field visible string[]  trees that the command needs to see, whether their parents can be listed or not
 ---@field mounts procage.Mount[]
 ---@field stamps table<string, string>  what the lists rest on, for revalidation
 ---@field notices string[]
@@ -272,6 +273,7 @@ function M.look(profile, visible)
     kinds = {},
     stamps = {},
     notices = {},
+    visible = table.move(visible, 1, #visible, 1, {}),
   }
   local found = survey_git(survey, profile)
   survey.write = outermost(survey.write)
@@ -283,10 +285,9 @@ function M.look(profile, visible)
   for _, tree in ipairs(visible) do
     put_back(survey, tree)
   end
-  if found then
-    put_back(survey, found.root)
-    put_back(survey, found.directory)
-    put_back(survey, found.common)
+  for _, tree in ipairs(found and { found.root, found.directory, found.common } or {}) do
+    put_back(survey, tree)
+    survey.visible[#survey.visible + 1] = tree
   end
   if profile.read ~= "all" then
     for _, tree in ipairs(profile.read) do
