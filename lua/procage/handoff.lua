@@ -87,7 +87,6 @@ end
 ---@field roots string[]
 ---@field names string[]
 ---@field guarded string[]  single paths that must not appear or change: what git trusts
----@field before table<string, string>  path -> mark
 
 local function every_path(watch)
   local found = {}
@@ -104,17 +103,28 @@ local function every_path(watch)
   return found
 end
 
---- Takes note of what there is before a run.
----@param roots string[]
----@param names string[]
----@param guarded string[]
----@return procage.Watch
-function M.watch(roots, names, guarded)
-  local watch = { roots = roots, names = names, guarded = guarded, before = {} }
-  for _, name in ipairs(every_path(watch)) do
-    watch.before[name] = disk.mark(name)
+--- A git directory is another one when its identity is: what changes in it at each commit is no matter, and what matters in it
+--- is watched by name.
+local function mark_of(name)
+  if path.basename(name):lower() == ".git" then
+    local found = core.lstat(name)
+    if found and found.kind == "directory" then
+      return ("%d:%d"):format(found.dev, found.ino)
+    end
   end
-  return watch
+  return disk.mark(name)
+end
+
+--- What there is of the watched names. Taken before each run, not with the plan: what the user makes between two runs is none
+--- of the run's doing.
+---@param watch procage.Watch
+---@return table<string, string> before  path -> mark
+function M.note(watch)
+  local before = {}
+  for _, name in ipairs(every_path(watch)) do
+    before[name] = mark_of(name)
+  end
+  return before
 end
 
 local EEXIST = 17
@@ -151,13 +161,14 @@ end
 
 --- After a run: moves out what appeared, names what changed.
 ---@param watch procage.Watch
+---@param noted table<string, string>  what there was before it
 ---@param keep fun(name: string): boolean  what may stay although it appeared
 ---@param quarantine fun(): string?  where it is moved, asked for only when something is; nil: renamed in place
 ---@return procage.Appeared[]
-function M.settle(watch, keep, quarantine)
+function M.settle(watch, noted, keep, quarantine)
   local found = {}
   for _, name in ipairs(every_path(watch)) do
-    local before, now = watch.before[name], disk.mark(name)
+    local before, now = noted[name], mark_of(name)
     if now and not before and not keep(name) then
       found[#found + 1] = { path = name, moved_to = move_out(name, quarantine()) }
     elseif now and before and now ~= before then

@@ -295,9 +295,9 @@ local function temporary_base(caller)
 end
 
 --- Moves out what someone else would run, once nothing of the run is left to put it back.
-local function settle(self, outcome)
+local function settle(self, outcome, noted)
   local target
-  local found = handoff.settle(self.survey.watch, function(name)
+  local found = handoff.settle(self.survey.watch, noted, function(name)
     return inert.is_repository(name)
   end, function()
     target = target or resolve.quarantine(self.context)
@@ -340,8 +340,8 @@ local function add(list, more)
 end
 
 local function finish(self, outcome, before)
-  check_masks(self, outcome, before)
-  settle(self, outcome)
+  check_masks(self, outcome, before.masked)
+  settle(self, outcome, before.handoff)
   if outcome.dropped_bytes > 0 then
     outcome.notices[#outcome.notices + 1] = ("%d bytes of output were dropped"):format(outcome.dropped_bytes)
   end
@@ -368,7 +368,7 @@ function Policy:attempt(cmd, cwd)
       return nil, message, code
     end
   end
-  local before = marks_of(self.survey.inside)
+  local before = { masked = marks_of(self.survey.inside), handoff = handoff.note(self.survey.watch) }
   local raw, why, errno, detail = core.run(plan, specification(self, cmd, cwd, directory))
   local removed, left
   if directory then

@@ -304,7 +304,7 @@ function M.look(profile, visible)
   local reachable = table.move(survey.write, 1, #survey.write, 1, {})
   table.move(profile.sockets, 1, #profile.sockets, #reachable + 1, reachable)
   survey.sockets = sockets.outside(reachable)
-  survey.watch = handoff.watch(roots, watched, survey.guarded)
+  survey.watch = { roots = roots, names = watched, guarded = survey.guarded }
   return survey
 end
 
