@@ -41,13 +41,16 @@ local function writes_something(profile)
   return #profiles.writable_trees(profile) > 0
 end
 
+--- The host's /dev/pts holds the user's other terminals, and no rule tells the run's own from them.
+local NO_PTS = "device nodes are closed by Landlock alone; no pseudo-terminals (script, tmux, expect)"
+
 local read_all = {
-  { all = { "landlock-fs" }, also = { { "mount-tree", without = "device nodes are closed by Landlock alone" } } },
+  { all = { "landlock-fs" }, also = { { "mount-tree", without = NO_PTS } } },
   { all = { "mount-tree", "mask" } },
 }
 
 local read_list = {
-  { all = { "landlock-fs" }, also = { { "mount-tree", without = "device nodes are closed by Landlock alone" } } },
+  { all = { "landlock-fs" }, also = { { "mount-tree", without = NO_PTS } } },
   { all = {}, gap = "read", effect = "every file that the user can read can be read, but the hidden ones" },
 }
 
@@ -173,7 +176,11 @@ local tmp_private = {
   {
     all = { "private-tmp" },
     also = {
-      { "private-tmp-mount", without = "only TMPDIR is private: /tmp, /var/tmp and /dev/shm are the host's, not writable" },
+      {
+        "private-tmp-mount",
+        without = "only TMPDIR is private: /tmp, /var/tmp and /dev/shm are the host's, not writable; no POSIX semaphores or"
+          .. " shared memory (locks of Python's multiprocessing), no tmpfile(3)",
+      },
     },
   },
 }
