@@ -152,7 +152,7 @@ static void check_input(lua_State *L, int spec, struct pc_run *run)
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
 	static const char *const keys[] = { "argv",	 "env",	      "programs",  "cwd",      "directory",	"stdin",     "stdin_fd",
-					    "stdout_fd", "stderr_fd", "is_merged", "takes_signals", "capture_bytes", "timeout_ms",
+					    "stdout_fd", "stderr_fd", "is_merged", "has_terminal", "takes_signals", "capture_bytes", "timeout_ms",
 					    "grace_ms",	 NULL };
 
 	pc_check_options(L, spec, keys);
@@ -165,6 +165,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	run->stdin_fd = (int)option_integer(L, spec, "stdin_fd", -1, 0);
 	run->stdout_fd = (int)option_integer(L, spec, "stdout_fd", -1, 0);
 	run->stderr_fd = (int)option_integer(L, spec, "stderr_fd", -1, 0);
+	run->has_terminal = pc_option_boolean(L, spec, "has_terminal");
 	run->is_merged = pc_option_boolean(L, spec, "is_merged");
 	run->takes_signals = pc_option_boolean(L, spec, "takes_signals");
 	run->capture_bytes = (size_t)option_integer(L, spec, "capture_bytes", 1 << 20, 0);
@@ -314,7 +315,9 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
 }
 
 /*
- * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?, stdout_fd?, stderr_fd?, is_merged?, takes_signals?,
+ * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
+ *
+ * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
  * capture_bytes?, timeout_ms?, grace_ms?}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
@@ -339,6 +342,13 @@ static int run_run(lua_State *L)
 	return push_outcome(L, &run, result);
 }
 
+/* core.is_terminal(fd) -> boolean */
+static int run_is_terminal(lua_State *L)
+{
+	lua_pushboolean(L, pc_is_terminal((int)pc_check_range(L, 1, 0, INT_MAX)));
+	return 1;
+}
+
 /* core.now_us() -> microseconds of a clock that only goes forward, for durations (CLOCK_MONOTONIC) */
 static int run_now_us(lua_State *L)
 {
@@ -354,6 +364,7 @@ void pc_open_run(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "plan", run_plan },
 		{ "run", run_run },
+		{ "is_terminal", run_is_terminal },
 		{ "now_us", run_now_us },
 		{ NULL, NULL },
 	};

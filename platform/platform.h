@@ -233,6 +233,7 @@ struct pc_command {
 	const char *directory;		/* the run's private directory, or NULL */
 	int stdin_fd;			/* -1: /dev/null */
 	int stdout_fd, stderr_fd;
+	bool has_terminal;		/* in place of the three: a terminal of its own */
 };
 
 /* A step that failed; the command never ran. */
@@ -249,6 +250,7 @@ struct pc_process {
 	int status_fd, control_fd;
 	int listener_fd;	/* seccomp notifications of the run; -1: none */
 	int broker_fd;		/* the broker's requests; -1: none */
+	int terminal_fd;	/* the other end of the command's terminal; -1: none */
 };
 
 /*
@@ -302,7 +304,8 @@ struct pc_supervision {
 	int out_fd, err_fd;	/* our ends of its output; err_fd -1 when it is merged. Closed here */
 	int out_to_fd, err_to_fd; /* copied there as it comes; -1: captured */
 	size_t capture_bytes;	/* kept of each captured stream */
-	int cancel_fd;		/* signalfd; a signal read from it ends the run; -1: none */
+	int cancel_fd;		/* signalfd; a signal read from it ends the run, but SIGWINCH; -1: none */
+	bool has_terminal;	/* out_fd is the command's terminal, to be resized like the one of in_from_fd */
 };
 
 struct pc_result {
@@ -330,6 +333,7 @@ struct pc_run {
 	size_t input_size;
 	int stdin_fd;			/* copied to standard input; -1 (and no input): /dev/null */
 	int stdout_fd, stderr_fd;	/* the output is copied there as it comes; -1: captured */
+	bool has_terminal;		/* the command gets a terminal of its own; stdin_fd and stdout_fd are the user's */
 	bool is_merged;			/* standard error goes where standard output goes, in order */
 	bool takes_signals;		/* SIGINT, SIGTERM and SIGHUP sent to this thread's process end the run instead */
 	size_t capture_bytes;
@@ -346,6 +350,16 @@ struct pc_run {
  */
 int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
 	   const struct pc_run *run, struct pc_result *result, struct pc_failure *failure);
+
+/* ---- The user's terminal (terminal.c) ----------------------------------------------------------------------------------- */
+
+#define PC_TERMINAL_STATE 128 /* bytes, 8-byte aligned */
+
+bool pc_is_terminal(int fd);
+
+/* Lets every key through as it is, and keeps the settings in `state`; and puts them back. 0 or -errno. */
+int pc_terminal_raw(int fd, unsigned char *state);
+int pc_terminal_restore(int fd, const unsigned char *state);
 
 /* Makes `path` (a template ending in XXXXXX, rewritten) and, in it, tmp, var and shm, all mode 0700. 0 or -errno. (tree.c) */
 int pc_private_directory(char *path);

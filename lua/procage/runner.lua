@@ -233,7 +233,7 @@ end
 
 local function check_command(cmd)
   local known = { cwd = "string", env = "table", timeout_ms = "number", stdin = "string", stream = "boolean",
-    cancel_signals = "boolean" }
+    cancel_signals = "boolean", terminal = "boolean" }
   for key, value in pairs(cmd) do
     if math.type(key) == "integer" then
       if type(value) ~= "string" or value:find("\0", 1, true) then
@@ -273,7 +273,9 @@ local function specification(self, cmd, cwd, directory)
   elseif cmd.stdin and cmd.stdin ~= "closed" then
     spec.stdin = cmd.stdin
   end
-  if cmd.stream then
+  if cmd.terminal then
+    spec.has_terminal, spec.stdin_fd, spec.stdout_fd = true, 0, 1
+  elseif cmd.stream then
     spec.stdout_fd, spec.stderr_fd = 1, 2
     spec.is_merged = is_one_place()
   end
@@ -385,7 +387,7 @@ function Policy:attempt(cmd, cwd)
 end
 
 --- Runs one command. The outcome says how it ended; nil says that it never ran.
----@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes, stream=, cancel_signals=}
+---@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes, stream=, terminal=, cancel_signals=}
 ---@return procage.Outcome?
 ---@return string? message
 ---@return any code

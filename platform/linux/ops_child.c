@@ -297,25 +297,16 @@ static int exec_first(const struct pc_image *image)
 /* Where the child keeps the way to the host until it execs. */
 #define LISTENER_SOCKET 3
 
-/* The command's signals and streams, and nothing else but, close-on-exec, the socket that the listener goes through. */
-static int shed_descriptors(const struct pc_image *image)
-{
-	int rc;
+/* Source: pts(4), ioctl_tty(2); TIOCGPTPEER, Linux 4.13. */
+#define TIOCSPTLCK_NR 0x40045431
+#define TIOCGPTPEER_NR 0x5441
+#define TIOCSCTTY_NR 0x540e
 
-	rc = pc_reset_signals();
-	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
-		rc = open_null_stdin();
-	if (rc < 0 || !(image->flags & PC_IMAGE_BROKER))
-		return rc < 0 ? rc : pc_close_from(3);
-	rc = (int)pc_sys3(__NR_dup3, PC_INIT_LISTENER, LISTENER_SOCKET, O_CLOEXEC);
-	return rc < 0 ? rc : pc_close_from(LISTENER_SOCKET + 1);
-}
-
-static int send_listener(int listener)
+static int send_descriptor(int socket, int fd)
 {
-	char byte = 'L';
+	char byte = 'F';
 	struct pc_io_vector vector = { &byte, 1 };
-	struct pc_control control = { PC_CONTROL_HEADER + sizeof(int), PC_LEVEL_SOCKET, PC_RIGHTS, { listener } };
+	struct pc_control control = { PC_CONTROL_HEADER + sizeof(int), PC_LEVEL_SOCKET, PC_RIGHTS, { fd } };
 	struct pc_message message = {
 		.vectors = &vector,
 		.vector_count = 1,
@@ -324,9 +315,58 @@ static int send_listener(int listener)
 	};
 	long rc;
 
-	/* The filter is on by now; it notifies of nothing that happens from here to exec. */
-	rc = pc_sys3(__NR_sendmsg, LISTENER_SOCKET, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
+	rc = pc_sys3(__NR_sendmsg, socket, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
 	return rc < 0 ? (int)rc : 0;
+}
+
+static int place_terminal(int terminal)
+{
+	int fd, rc;
+
+	for (fd = 0; fd < 3; fd++) {
+		rc = (int)pc_sys3(__NR_dup3, terminal, fd, 0);
+		if (rc < 0 && rc != -22 /* EINVAL: it is that number already */)
+			return rc;
+	}
+	return 0;
+}
+
+/*
+ * A terminal of the run's own devpts where it has one: its name is right in there, and no other terminal can be named. Opened
+ * before the rules are enforced, which know no terminal.
+ */
+static int open_terminal(void)
+{
+	int unlock = 0, master, terminal, rc;
+
+	master = pc_sys_openat(AT_CWD, "/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC, 0);
+	if (master < 0)
+		return master;
+	rc = (int)pc_sys3(__NR_ioctl, master, TIOCSPTLCK_NR, pc_ptr(&unlock));
+	if (rc < 0)
+		return rc;
+	terminal = (int)pc_sys3(__NR_ioctl, master, TIOCGPTPEER_NR, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal < 0)
+		return terminal;
+	rc = send_descriptor(PC_INIT_LISTENER, master);
+	return rc < 0 ? rc : place_terminal(terminal);
+}
+
+/* The command's signals and streams, and nothing else but, close-on-exec, the socket that the listener goes through. */
+static int shed_descriptors(const struct pc_image *image)
+{
+	int rc;
+
+	rc = pc_reset_signals();
+	/* The session is new and has none. */
+	if (rc == 0 && image->flags & PC_IMAGE_TERMINAL)
+		rc = (int)pc_sys3(__NR_ioctl, 0, TIOCSCTTY_NR, 0);
+	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
+		rc = open_null_stdin();
+	if (rc < 0 || !(image->flags & PC_IMAGE_BROKER))
+		return rc < 0 ? rc : pc_close_from(3);
+	rc = (int)pc_sys3(__NR_dup3, PC_INIT_LISTENER, LISTENER_SOCKET, O_CLOEXEC);
+	return rc < 0 ? rc : pc_close_from(LISTENER_SOCKET + 1);
 }
 
 static int install_filter(const struct walk *walk, const struct pc_op *op)
@@ -336,7 +376,8 @@ static int install_filter(const struct walk *walk, const struct pc_op *op)
 	if (!(op->flags & PC_OP_NOTIFY))
 		return pc_filter_install(walk->text + op->a, (size_t)op->value);
 	rc = pc_filter_install_listener(walk->text + op->b, (size_t)op->value);
-	return rc < 0 ? rc : send_listener(rc);
+	/* It notifies of nothing that happens from here to exec. */
+	return rc < 0 ? rc : send_descriptor(LISTENER_SOCKET, rc);
 }
 
 void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
@@ -346,6 +387,11 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 	uint32_t count, i;
 	int rc;
 
+	rc = image->flags & PC_IMAGE_TERMINAL ? open_terminal() : 0;
+	if (rc < 0) {
+		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
+		return;
+	}
 	ops = plan_ops(image, &walk, &count);
 	for (i = 0; i < count; i++) {
 		if (ops[i].code < PC_OP_NEW_SESSION || ops[i].code == PC_OP_SECCOMP)

@@ -35,6 +35,8 @@ static void close_pipes(struct pipes *pipes)
 
 static int open_pipes(const struct pc_run *run, struct pipes *pipes)
 {
+	if (run->has_terminal)
+		return 0; /* the child opens it, and sends the other end */
 	if ((run->input || run->stdin_fd >= 0) && pipe2(pipes->in, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(pipes->out, O_CLOEXEC) < 0)
@@ -50,6 +52,7 @@ static void ending_signals(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGWINCH);
 }
 
 static int take_signals(struct pipes *pipes, sigset_t *before)
@@ -70,6 +73,15 @@ static int take_signals(struct pipes *pipes, sigset_t *before)
 	return 0;
 }
 
+/* Reading and writing end apart, so each has a descriptor of its own; without room for a second there is no input. */
+static void take_terminal(struct pipes *pipes, struct pc_process *process)
+{
+	if (process->terminal_fd < 0)
+		return;
+	pipes->out[0] = pc_take_fd(&process->terminal_fd);
+	pipes->in[1] = fcntl(pipes->out[0], F_DUPFD_CLOEXEC, 0);
+}
+
 static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_process *process, struct pc_notify *notify,
 		     struct pc_result *result)
 {
@@ -87,6 +99,7 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_pr
 		.err_to_fd = run->stderr_fd,
 		.capture_bytes = run->capture_bytes,
 		.cancel_fd = pipes->cancel_fd,
+		.has_terminal = run->has_terminal,
 	};
 
 	return pc_supervise(process, &how, result);
@@ -99,6 +112,7 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 	struct pc_process process;
 	int rc;
 
+	command->has_terminal = run->has_terminal;
 	command->stdin_fd = pipes->in[0];
 	command->stdout_fd = pipes->out[1];
 	command->stderr_fd = run->is_merged ? pipes->out[1] : pipes->err[1];
@@ -108,9 +122,11 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 	/* The command's ends: while we held them, its streams would never end. */
 	if (pipes->in[0] >= 0)
 		close(pc_take_fd(&pipes->in[0]));
-	close(pc_take_fd(&pipes->out[1]));
+	if (pipes->out[1] >= 0)
+		close(pc_take_fd(&pipes->out[1]));
 	if (pipes->err[1] >= 0)
 		close(pc_take_fd(&pipes->err[1]));
+	take_terminal(pipes, &process);
 	if (process.listener_fd >= 0) {
 		/*
 		 * Refused here, the run goes on without: what the filter would have told somebody is then answered ENOSYS by the
@@ -119,6 +135,21 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 		pc_notify_open(plan->answers, plan->answer_count, process.listener_fd, process.broker_fd, &notify);
 	}
 	return supervise(pipes, run, &process, notify, result);
+}
+
+/* The user's terminal is raw meanwhile: the command's own one makes lines and signals of the keys. */
+static int run_in_terminal(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
+			   const struct pc_run *run, struct pipes *pipes, struct pc_result *result, struct pc_failure *failure)
+{
+	unsigned char state[PC_TERMINAL_STATE] __attribute__((aligned(8)));
+	bool is_raw = run->has_terminal && run->stdin_fd >= 0 && pc_is_terminal(run->stdin_fd) &&
+		      pc_terminal_raw(run->stdin_fd, state) == 0;
+	int rc;
+
+	rc = run_in_pipes(plan, plan_bytes, plan_size, command, run, pipes, result, failure);
+	if (is_raw)
+		pc_terminal_restore(run->stdin_fd, state);
+	return rc;
 }
 
 int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
@@ -134,7 +165,7 @@ int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size,
 	if (rc == 0 && run->takes_signals)
 		rc = take_signals(&pipes, &before);
 	if (rc == 0)
-		rc = run_in_pipes(plan, plan_bytes, plan_size, command, run, &pipes, result, failure);
+		rc = run_in_terminal(plan, plan_bytes, plan_size, command, run, &pipes, result, failure);
 	if (rc < 0)
 		failure->error = rc;
 	if (pipes.cancel_fd >= 0) {

@@ -359,7 +359,7 @@ static void close_host_ends(struct host_ends *ends)
 			close(pc_take_fd(fds[i]));
 }
 
-static int open_ends(bool has_notifications, struct host_ends *host, struct child_ends *child)
+static int open_ends(bool has_notifications, bool has_terminal, struct host_ends *host, struct child_ends *child)
 {
 	int pair[2];
 
@@ -371,12 +371,14 @@ static int open_ends(bool has_notifications, struct host_ends *host, struct chil
 		return -errno;
 	child->control = pair[0];
 	host->control = pair[1];
-	if (!has_notifications)
+	if (!has_notifications && !has_terminal)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	host->broker = pair[0];
-	child->broker = pair[1];
+	if (has_notifications) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return -errno;
+		host->broker = pair[0];
+		child->broker = pair[1];
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	host->listener = pair[0];
@@ -384,8 +386,8 @@ static int open_ends(bool has_notifications, struct host_ends *host, struct chil
 	return 0;
 }
 
-/* The listener was sent before exec, so after the first word of init it is there or never will be. */
-static int receive_listener(int socket)
+/* Descriptors were sent before exec, so after the first word of init they are there or never will be. */
+static int receive_descriptor(int socket)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -411,6 +413,27 @@ static int receive_listener(int socket)
 	return fd;
 }
 
+/* In the order in which the child sends them. */
+static int receive_descriptors(uint32_t flags, int socket, struct pc_process *process)
+{
+	int rc;
+
+	if (flags & PC_IMAGE_TERMINAL) {
+		rc = process->terminal_fd = receive_descriptor(socket);
+		if (rc < 0)
+			return rc;
+	}
+	if (flags & PC_IMAGE_BROKER) {
+		rc = process->listener_fd = receive_descriptor(socket);
+		if (rc < 0) {
+			if (process->terminal_fd >= 0)
+				close(pc_take_fd(&process->terminal_fd));
+			return rc;
+		}
+	}
+	return 0;
+}
+
 static int start(const struct pc_plan *plan, struct start *start, struct host_ends *host, struct child_ends *child,
 		 struct pc_process *process)
 {
@@ -420,16 +443,11 @@ static int start(const struct pc_plan *plan, struct start *start, struct host_en
 	rc = start_child(plan, start, child, process);
 	if (rc < 0)
 		return rc;
-	process->listener_fd = -1;
-	if (host->listener >= 0) {
-		rc = receive_listener(host->listener);
-		if (rc < 0) {
-			start->failed =
-				(struct pc_status){ .step = PC_STEP_SECCOMP, .op = PC_NO_OPERATION, .error = rc };
-			end_process(process);
-			return rc;
-		}
-		process->listener_fd = rc;
+	rc = receive_descriptors(start->image->flags, host->listener, process);
+	if (rc < 0) {
+		start->failed = (struct pc_status){ .step = PC_STEP_DESCRIPTORS, .op = PC_NO_OPERATION, .error = rc };
+		end_process(process);
+		return rc;
 	}
 	process->status_fd = pc_take_fd(&host->status);
 	process->control_fd = pc_take_fd(&host->control);
@@ -445,7 +463,9 @@ static uint32_t image_flags(const struct pc_plan *plan, const struct pc_command 
 		flags |= PC_IMAGE_REAPER;
 	if (plan->namespaces & CLONE_NEWNET)
 		flags |= PC_IMAGE_OWN_NETWORK;
-	if (command->stdin_fd < 0)
+	if (command->has_terminal)
+		flags |= PC_IMAGE_TERMINAL;
+	else if (command->stdin_fd < 0)
 		flags |= PC_IMAGE_STDIN_NULL;
 	if (plan->answers)
 		flags |= PC_IMAGE_BROKER;
@@ -459,7 +479,8 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	struct host_ends host = { -1, -1, -1, -1 };
 	cleanup_free struct pc_image *image = NULL;
 	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
-	struct pc_process started = { .pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1 };
+	struct pc_process started = { .pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1,
+				      .terminal_fd = -1 };
 	struct start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
 	int rc;
 
@@ -472,7 +493,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	if (rc >= 0)
 		rc = init_fd = open_init();
 	if (rc >= 0)
-		rc = open_ends(plan->answers != NULL, &host, &child);
+		rc = open_ends(plan->answers != NULL, command->has_terminal, &host, &child);
 	if (rc < 0)
 		goto failed;
 

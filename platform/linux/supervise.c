@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -175,6 +176,9 @@ static void write_input(struct supervisor *s)
 
 static void close_finished_input(struct supervisor *s)
 {
+	/* A terminal does not end: its user types the end. */
+	if (s->how->has_terminal)
+		return;
 	if (s->in.to >= 0 && !s->in.left && s->in.source < 0)
 		close_at(&s->in.to);
 }
@@ -200,12 +204,25 @@ static void read_status(struct supervisor *s)
 	s->deadline_us = -1; /* the command made it; only the sweep is left */
 }
 
+/* The command's terminal takes the size of the user's. Source: ioctl_tty(2). */
+static void resize_terminal(const struct supervisor *s)
+{
+	struct winsize size;
+
+	if (s->how->has_terminal && s->out.from >= 0 && ioctl(s->how->in_from_fd, TIOCGWINSZ, &size) == 0)
+		ioctl(s->out.from, TIOCSWINSZ, &size);
+}
+
 static void read_cancel(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
 
 	if (read(s->how->cancel_fd, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (info.ssi_signo == SIGWINCH) {
+		resize_terminal(s);
+		return;
+	}
 	/* The second one means now. */
 	if (s->result->cancel_signal) {
 		kill_run(s);
@@ -369,6 +386,7 @@ static int loop(struct supervisor *s)
 {
 	struct pollfd polls[WATCHES];
 
+	resize_terminal(s);
 	while (!s->init_is_dead) {
 		fill_polls(s, polls);
 		if (poll(polls, WATCHES, next_timeout_ms(s)) < 0 && errno != EINTR)

@@ -153,6 +153,7 @@ local RUN = {
     end,
     help = "Set a variable of the command's environment, also one that is dropped otherwise.",
   },
+  { flags = "--tty", help = "Give the command a terminal of its own, for editors, shells and prompts. Standard input is a terminal." },
   { flags = "--timeout", arg = "<seconds>", convert = M.timeout, help = "End the whole run after this time: exit status 124." },
   {
     flags = "--json",
@@ -375,6 +376,7 @@ local function request_options(parsed)
     root = parsed.root,
     network = parsed.net,
     git = parsed.git,
+    tty = parsed.tty or false,
     timeout_ms = parsed.timeout,
     allow_write = parsed.allow_write or {},
     allow_read = parsed.allow_read or {},

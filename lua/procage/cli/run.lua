@@ -150,6 +150,11 @@ local function standard_input()
   return "closed"
 end
 
+--- Whether a person sits there: both ends are character devices of the terminals' kind.
+local function is_terminal()
+  return core.is_terminal(0) and core.is_terminal(1)
+end
+
 --- What was refused, when the command failed: a program that went on regardless did not need it.
 local function tell_denials(denials)
   for _, line in ipairs(denials.denied) do
@@ -164,6 +169,9 @@ end
 ---@return integer status
 return function(request)
   local chosen = request.options
+  if chosen.tty and (chosen.json or not is_terminal()) then
+    return refuse(chosen, 2, "--tty: standard input and output are no terminal, or --json takes the output")
+  end
   local made, message, status = setup.load(chosen)
   if not made then
     return refuse(chosen, status, message)
@@ -173,6 +181,7 @@ return function(request)
     cwd = made.cwd,
     timeout_ms = chosen.timeout_ms,
     stdin = standard_input(),
+    terminal = chosen.tty,
     stream = not chosen.json,
     cancel_signals = true,
   })
