@@ -27,6 +27,34 @@ function M.resolve(name)
   end
 end
 
+--- A resolve() that remembers directories: plans ask for hundreds of names in a few of them. For one plan, while the disk is
+--- looked at as it is now.
+---@return fun(name: string): string, boolean
+function M.resolver()
+  local directories = {}
+  local function resolve(name)
+    local parent = path.parent(name)
+    if not parent then
+      return M.resolve(name)
+    end
+    local known = directories[parent]
+    if not known then
+      local resolved, exists = resolve(parent)
+      known = { path = resolved, exists = exists }
+      directories[parent] = known
+    end
+    local target = known.path == "/" and known.path .. path.basename(name) or known.path .. "/" .. path.basename(name)
+    local kind = known.exists and M.kind(target)
+    if kind == "link" then
+      return M.resolve(name)
+    end
+    return target, kind ~= nil and kind ~= false
+  end
+  return function(name)
+    return resolve(path.normalise(name))
+  end
+end
+
 --- The kind of the name itself, a link not followed; nil when there is none.
 ---@param name string
 ---@return string?

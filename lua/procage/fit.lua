@@ -225,17 +225,20 @@ end
 
 ---@param profile procage.Profile|procage.Builder  valid
 ---@param host procage.Host  valid; facts that it does not state it has not
+---@param options? { is_checked: boolean }  both come from a caller that has just validated them
 ---@return procage.Profile? fitted  with `mechanisms` and `unenforced`
 ---@return procage.Row[]|string report  each clause exactly once; or why nothing can be confined
 ---@return integer? code
-function M.fit(profile, host)
-  local ok, why = profiles.validate(profile)
-  if not ok then
-    error("profile: " .. why, 2)
-  end
-  ok, why = host_facts.validate(host)
-  if not ok then
-    error("host: " .. why, 2)
+function M.fit(profile, host, options)
+  if not (options and options.is_checked) then
+    local ok, why = profiles.validate(profile)
+    if not ok then
+      error("profile: " .. why, 2)
+    end
+    ok, why = host_facts.validate(host)
+    if not ok then
+      error("host: " .. why, 2)
+    end
   end
   local fitted, facts = profiles.plain(profile), host_facts.complete(host)
   if fitted.unconfined then

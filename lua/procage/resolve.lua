@@ -45,6 +45,7 @@ function M.context(options, env)
     env = env,
     uid = core.probe().uid,
     visible = visible,
+    missing_caches = {},
   }
 end
 
@@ -66,7 +67,19 @@ local function make_directories(name, uid)
 end
 M.make_directories = make_directories
 
---- A package cache: the user's own directory, no link, made when missing.
+--- Whether the way to `name` leads through a tree that commands write: a directory on it may be a link that one planted.
+local function leads_through(name, write)
+  local at = name
+  while at do
+    if path.resolved_tree_of(disk.resolve(at), write) then
+      return true
+    end
+    at = path.parent(at)
+  end
+  return false
+end
+
+--- A package cache: the user's own directory, no link. A missing one is made when the plan is (make_caches).
 ---@return string? resolved  nil: not granted
 ---@return string? why  when that is worth telling
 local function cache(name, context)
@@ -74,9 +87,7 @@ local function cache(name, context)
   if not found then
     -- The directories above are resolved: home itself may be reached by a link.
     local resolved = disk.resolve(name)
-    if not make_directories(resolved, context.uid) then
-      return nil
-    end
+    context.missing_caches[#context.missing_caches + 1] = resolved
     return resolved
   elseif found.kind ~= "directory" then
     return nil, name .. " is a " .. found.kind
@@ -91,8 +102,8 @@ local function resolve_caches(profile, context, notices)
   local is_open = profile.caches.when == "write" or profile.network == "all" or type(profile.network) == "table"
   local outer = table.move(profile.write, 1, #profile.write, 1, {})
   for _, name in ipairs(path.sort_by_depth(is_open and profile.caches.trees or {})) do
-    -- Beneath another writable tree it may be a link that a command planted; and it is granted already.
-    if not path.tree_of(name, outer) then
+    -- Beneath another writable tree it is granted already.
+    if not path.tree_of(name, outer) and not leads_through(name, profile.write) then
       outer[#outer + 1] = name
       local resolved, why = cache(name, context)
       if resolved then
@@ -112,7 +123,7 @@ end
 local function resolve_write(profile, context, notices)
   local write = { context.workspace }
   for _, name in ipairs(profile.write) do
-    if not path.tree_of(name, write) then
+    if not leads_through(name, write) then
       local resolved, exists = disk.resolve(name)
       if not exists then
         return nil, ("writable %s: no such file or directory"):format(name)
@@ -130,9 +141,9 @@ end
 --- What is hidden wins: a writable tree in it is a contradiction that only its author can settle.
 local function check_hidden(profile, context, notices)
   local kept = {}
-  local hidden = {}
+  local hidden, resolve = {}, disk.resolver()
   for i, name in ipairs(profile.hidden) do
-    hidden[i] = disk.resolve(name)
+    hidden[i] = resolve(name)
   end
   for i, tree in ipairs(profile.write) do
     local inside = path.resolved_tree_of(tree, hidden)
@@ -146,6 +157,23 @@ local function check_hidden(profile, context, notices)
   end
   profile.write = kept
   return true
+end
+
+--- Makes the caches that are missing; those that cannot be made are not granted.
+---@param profile procage.Profile
+---@param context table
+function M.make_caches(profile, context)
+  local refused = {}
+  for _, tree in ipairs(context.missing_caches) do
+    refused[tree] = not disk.kind(tree) and not make_directories(tree, context.uid) or nil
+  end
+  local kept = {}
+  for _, tree in ipairs(profile.write) do
+    if not refused[tree] then
+      kept[#kept + 1] = tree
+    end
+  end
+  profile.write = kept
 end
 
 local function resolve_list(list)

@@ -78,6 +78,9 @@ function M.load(name, config, options)
   if not profile then
     return nil, message, "config"
   end
+  if checked.mode == "off" and not profile.unconfined then
+    profile.unconfined = "mode = off"
+  end
   local notices
   profile, notices = resolve.profile(profile, context)
   if not profile then
@@ -104,7 +107,7 @@ function Policy:fit()
       return nil, why, "config"
     end
   end
-  local fitted, report, code = fit.fit(self.profile, self.host)
+  local fitted, report, code = fit.fit(self.profile, self.host, { is_checked = true })
   if not fitted then
     return nil, report, code
   end
@@ -164,6 +167,7 @@ function Policy:plan()
     return self.made
   end
   self.made = nil
+  resolve.make_caches(self.fitted, self.context)
   local survey = survey_room.look(self.fitted, self.context.visible)
   survey.mount_text = disk.read("/proc/self/mountinfo")
   local made, message, code = plans.make(self.fitted, self.host, survey)
