@@ -188,8 +188,8 @@ static void command_ended(struct init *init, int wait_status, const struct rusag
 /* Reaps what is dead. The result is 0, or -ECHILD when there is no child at all. */
 static int reap(struct init *init)
 {
-	struct rusage usage;
-	int wait_status;
+	struct rusage usage = { 0 };
+	int wait_status = 0;
 	long pid;
 
 	for (;;) {
