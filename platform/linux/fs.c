@@ -64,7 +64,7 @@ static const char *kind_of_entry(int at, const struct dirent *entry)
 	struct stat st;
 
 	if (entry->d_type != DT_UNKNOWN)
-		return kind_of(DTTOIF(entry->d_type));
+		return kind_of((mode_t)DTTOIF(entry->d_type));
 	/* Some file systems do not say. */
 	if (fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return "other";
