@@ -37,6 +37,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_MAKE_DIR] = { "make_dir", PC_STEP_MOUNTS, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_MAKE_FILE] = { "make_file", PC_STEP_MOUNTS, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_MAKE_LINK] = { "make_link", PC_STEP_MOUNTS, PATH, TEXT, 0, NO_SLOT },
+	[PC_OP_PIN_LINK] = { "pin_link", PC_STEP_MOUNTS, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_REMOVE] = { "remove", PC_STEP_MOUNTS, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_LANDLOCK_LATE] = { "landlock_late", PC_STEP_MOUNTS, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_DROP_CAPABILITIES] = { "drop_capabilities", PC_STEP_CAPABILITIES, NONE, NONE, 0, NO_SLOT },

@@ -80,6 +80,7 @@ enum pc_op_code {
 	PC_OP_MAKE_DIR,		/* a: path; value: mode; one that is there already is as good */
 	PC_OP_MAKE_FILE,	/* a: path; value: mode; likewise */
 	PC_OP_MAKE_LINK,	/* a: path; b: target */
+	PC_OP_PIN_LINK,		/* a: path of a symbolic link, which keeps its name from then on */
 	PC_OP_REMOVE,		/* a: path of a file or an empty directory */
 	PC_OP_LANDLOCK_LATE,	/* a: path; value: access: a rule on what this child has just mounted */
 	PC_OP_DROP_CAPABILITIES,

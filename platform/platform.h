@@ -183,6 +183,12 @@ int pc_tree_set(int fd, uint64_t attributes);
 /* Mounts the detached tree `fd` over `path`. Source: move_mount(2), Linux 5.2.  [child] */
 int pc_tree_attach(int fd, const char *path);
 
+/*
+ * Mounts the symbolic link `path` over itself: it is followed as before, and can be neither renamed nor removed. -ESTALE when it
+ * is no link (any more).  [child]
+ */
+int pc_mount_pin_link(const char *path);
+
 /* Adds MOUNT_ATTR_* bits to the mount at `path` and, if `recursive`, every mount below. Source: mount_setattr(2), 5.12. [child] */
 int pc_mount_set(const char *path, uint64_t attributes, bool recursive);
 

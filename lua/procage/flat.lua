@@ -18,7 +18,7 @@ local NAMES = {
   "landlock_handle", "landlock_hide", "landlock_path", "landlock_port", "socket_tree",
   "namespaces", "map_ids", "lo_up",
   "mount_private", "tree_clone", "tree_set", "tree_attach", "mount_set", "remount_read_only", "tmpfs", "proc", "devpts",
-  "make_dir", "make_file", "make_link", "remove", "landlock_late",
+  "make_dir", "make_file", "make_link", "pin_link", "remove", "landlock_late",
   "drop_capabilities", "no_new_privs",
   "new_session", "rlimit", "chdir", "landlock_restrict", "seccomp",
 }

@@ -49,7 +49,11 @@ end
 function M.at(root)
   local entry = path.join(root, ".git")
   local kind = disk.kind(entry)
-  if kind == "directory" then
+  if kind == "link" then
+    -- git follows it. Nothing vouches for where it leads: it is kept as it is, and nothing is granted by it.
+    local directory = disk.resolve(entry)
+    return { root = root, entry = entry, directory = directory, common = directory, is_linked = true, is_genuine = false }
+  elseif kind == "directory" then
     -- A commondir file in here is never followed: a command may have put it there.
     return { root = root, entry = entry, directory = entry, common = entry, is_linked = false, is_genuine = true }
   elseif kind == "file" then

@@ -19,6 +19,7 @@ local M = {}
 ---@field write string[]  writable trees, outermost only
 ---@field hidden procage.Hidden[]
 ---@field protected string[]  existing paths inside writable trees that stay unwritable
+---@field links table<string, boolean>  those of them that are symbolic links
 ---@field covered string[]  host directories that the private tmp covers
 ---@field put_back string[]  readable trees beneath covered ones
 ---@field sockets string[]
@@ -71,8 +72,8 @@ local function note(survey, text, ...)
 end
 
 --- A path hides every place that it names: the file behind a link, and the same file through another mount.
-local function names_of(survey, wanted)
-  local resolved = disk.resolve(wanted)
+local function names_of(survey, resolve, wanted)
+  local resolved = resolve(wanted)
   local names = { resolved }
   for _, alias in ipairs(mounts.aliases(survey.mounts, resolved)) do
     names[#names + 1] = alias
@@ -91,8 +92,9 @@ end
 
 local function survey_hidden(survey, profile)
   local holders, seen = holders_of(granted(survey, profile)), {}
+  local resolve = disk.resolver()
   for _, wanted in ipairs(profile.hidden) do
-    for _, name in ipairs(names_of(survey, wanted)) do
+    for _, name in ipairs(names_of(survey, resolve, wanted)) do
       if seen[name] then
         goto continue
       end
@@ -146,11 +148,17 @@ local function put_back(survey, tree)
   end
 end
 
+--- Keeps what exists at a name. A link keeps its name, and what it leads to its content: either decides what is read there.
 local function protect(survey, name, kind)
-  if kind == "link" then
-    note(survey, "%s is a symbolic link: it can be replaced, and is looked at after each run", name)
-  elseif path.resolved_tree_of(name, survey.write) then
+  if path.resolved_tree_of(name, survey.write) then
     survey.protected[#survey.protected + 1] = name
+    survey.links[name] = kind == "link" or nil
+  end
+  if kind == "link" then
+    local target, exists = disk.resolve(name)
+    if exists then
+      protect(survey, target, disk.kind(target))
+    end
   end
 end
 
@@ -264,6 +272,7 @@ function M.look(profile, visible)
     write = outermost(profile.write),
     hidden = {},
     protected = {},
+    links = {},
     guarded = {},
     covered = {},
     put_back = {},

@@ -22,7 +22,7 @@ Writer.__index = Writer
 ---@param flat procage.Flat
 ---@param has_setattr boolean  mount_setattr(2), Linux 5.12
 local function new_writer(flat, has_setattr)
-  return setmetatable({ flat = flat, has_setattr = has_setattr, free = {}, next_slot = 0 }, Writer)
+  return setmetatable({ flat = flat, has_setattr = has_setattr, free = {}, next_slot = 0, pinned = {} }, Writer)
 end
 
 function Writer:take_slot()
@@ -140,26 +140,34 @@ function Writer:mask(target, kind)
   self:bind_read_only(kind == "directory" and "/dev/.mask/directory" or "/dev/.mask/file", target, NOSUID | NODEV | NOEXEC)
 end
 
---- A protected path cannot be renamed, being a mount point; nor can the directories above it, up to the writable tree, when
---- each is one too. Renamed away, they would take the protected path with them and leave its name free.
-function Writer:carve(protected, write)
-  local pinned = {}
+--- A mount point cannot be renamed; nor can the directories above it, up to the writable tree, when each is one too. Renamed
+--- away, they would take it with them and leave its name free, to this run or, what was hidden at that name, to the next.
+function Writer:pin_above(target, tree)
+  local above, at = {}, path.parent(target)
+  while at and at ~= tree and path.lies_in(at, tree) do
+    table.insert(above, 1, at)
+    at = path.parent(at)
+  end
+  for _, directory in ipairs(above) do
+    if not self.pinned[directory] then
+      self.pinned[directory] = true
+      self:attach(self:clone(directory), directory)
+    end
+  end
+end
+
+function Writer:carve(protected, survey)
   for _, target in ipairs(protected) do
-    local tree = path.resolved_tree_of(target, write)
-    local above, at = {}, path.parent(target)
-    while at and at ~= tree and path.lies_in(at, tree) do
-      table.insert(above, 1, at)
-      at = path.parent(at)
-    end
-    for _, directory in ipairs(above) do
-      if not pinned[directory] then
-        pinned[directory] = true
-        self:attach(self:clone(directory), directory)
+    local tree = path.resolved_tree_of(target, survey.write)
+    self:pin_above(target, tree)
+    if not self.pinned[target] and target ~= tree then
+      self.pinned[target] = true
+      if survey.links[target] then
+        -- A mount of the link itself: there is nothing in it to write, and its name stays.
+        self.flat:add("pin_link", { a = target })
+      else
+        self:bind_read_only(target, target)
       end
-    end
-    if not pinned[target] and target ~= tree then
-      pinned[target] = true
-      self:bind_read_only(target, target)
     end
   end
 end
@@ -234,9 +242,13 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
   end
   writer:make_dev(devices, shm, host.devpts)
   M.put_back(writer, readable, writable, covers, survey)
-  writer:carve(uses["bind-read-only"] and survey.protected or {}, survey.write)
+  writer:carve(uses["bind-read-only"] and survey.protected or {}, survey)
   if uses["mask"] then
     for _, entry in ipairs(to_mask(survey)) do
+      local tree = path.resolved_tree_of(entry.path, survey.write)
+      if tree then
+        writer:pin_above(entry.path, tree)
+      end
       writer:mask(entry.path, entry.kind)
     end
   end

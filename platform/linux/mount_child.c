@@ -10,6 +10,7 @@
 #define AT_CWD (-100)
 #define AT_RECURSIVE_BIT 0x8000
 #define E_NOSYS 38
+#define E_STALE 116
 
 /* asm-generic/fcntl.h hides O_PATH behind nothing, but older headers lack it. */
 #ifndef O_PATH
@@ -69,6 +70,50 @@ int pc_tree_attach(int fd, const char *path)
 		return at;
 	rc = pc_sys5(__NR_move_mount, fd, pc_ptr(""), at, pc_ptr(""), MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 	pc_sys_close(at);
+	return (int)rc;
+}
+
+/* The one place where a link is opened as itself. */
+static int open_link(const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	struct pc_statx st;
+	int fd, rc;
+
+	fd = pc_sys_openat2(AT_CWD, path, &how, sizeof(how));
+	if (fd == -E_NOSYS)
+		fd = pc_sys_openat(AT_CWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	rc = pc_sys_statx(fd, "", PC_AT_EMPTY_PATH, PC_STATX_TYPE, &st);
+	if (rc == 0 && (st.mode & PC_S_IFMT) != PC_S_IFLNK)
+		rc = -E_STALE;
+	if (rc < 0) {
+		pc_sys_close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+int pc_mount_pin_link(const char *path)
+{
+	long tree, rc;
+	int link;
+
+	link = open_link(path);
+	if (link < 0)
+		return link;
+	tree = pc_sys3(__NR_open_tree, link, pc_ptr(""), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | PC_AT_EMPTY_PATH);
+	if (tree < 0) {
+		pc_sys_close(link);
+		return (int)tree;
+	}
+	rc = pc_sys5(__NR_move_mount, tree, pc_ptr(""), link, pc_ptr(""), MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	pc_sys_close((int)tree);
+	pc_sys_close(link);
 	return (int)rc;
 }
 

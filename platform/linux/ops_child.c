@@ -137,6 +137,8 @@ static int mount_op(struct walk *walk, const struct pc_op *op)
 		return make_file(path, op->value);
 	case PC_OP_MAKE_LINK:
 		return make_link(path, text_of(walk, op->b));
+	case PC_OP_PIN_LINK:
+		return pc_mount_pin_link(path);
 	case PC_OP_REMOVE:
 		return remove_path(path);
 	default: /* PC_OP_LANDLOCK_LATE */

@@ -71,6 +71,7 @@ static void build_full(struct plan_builder *b)
 	builder_add_path(b, PC_OP_MAKE_FILE, "/tmp/b", 0600);
 	op = builder_add_path(b, PC_OP_MAKE_LINK, "/tmp/c", 0);
 	op->b = builder_text(b, "a");
+	builder_add_path(b, PC_OP_PIN_LINK, "/tmp/l", 0);
 	builder_add_path(b, PC_OP_REMOVE, "/tmp/c", 0);
 	builder_add(b, PC_OP_LANDLOCK_LATE)->a = PC_TEXT_RUN | PC_RUN_TMP;
 	add_end(b);
