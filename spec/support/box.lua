@@ -128,22 +128,40 @@ function M.host()
   return M.known_host
 end
 
+--- Ends the test as pending. busted gives its words to spec files alone, so the nearest of them is asked.
+---@param reason string
+local function skip(reason)
+  local level = 2
+  while debug.getinfo(level, "f") do
+    local caller = debug.getinfo(level, "f").func
+    for i = 1, debug.getinfo(caller, "u").nups do
+      local name, value = debug.getupvalue(caller, i)
+      if name == "_ENV" and type(value) == "table" and value.pending then
+        value.pending(reason)
+      end
+    end
+    level = level + 1
+  end
+  error("not in a test: " .. reason)
+end
+M.skip = skip
+
 --- Pending, with the reason, unless the host has `fact`; a number is a floor for landlock_abi and the like.
 ---@param fact string
 ---@param floor? integer
 function M.skip_unless(fact, floor)
   local value = M.host()[fact]
   if floor and (value or 0) < floor then
-    pending(("this host has %s %s, the test needs %d"):format(fact, tostring(value), floor))
+    skip(("this host has %s %s, the test needs %d"):format(fact, tostring(value), floor))
   elseif not floor and not value then
-    pending("this host has no " .. fact)
+    skip("this host has no " .. fact)
   end
 end
 
 ---@param program string
 function M.skip_without(program)
   if not select(2, shell(("PATH=%s; command -v %s"):format(PATH, quote(program)))) then
-    pending(program .. " is not installed")
+    skip(program .. " is not installed")
   end
 end
 
@@ -153,7 +171,7 @@ end
 
 function M.skip_unless_root()
   if not M.is_root() then
-    pending("takes root")
+    skip("takes root")
   end
 end
 
@@ -211,9 +229,11 @@ end
 ---@return procage.Box
 function M.new(options)
   options = options or {}
-  local root = must(("cd %s && mktemp -d b.XXXXXX"):format(quote(options.under or default_place())))
-  root = must(("cd %s && pwd -P"):format(quote(options.under or default_place()))) .. "/" .. root
-  must(("cd %s && chmod 755 . && mkdir workspace home outside"):format(quote(root)))
+  local root = must(
+    ("umask 022; cd %s && cd -P $(mktemp -d b.XXXXXX) && chmod 755 . && mkdir workspace home outside && pwd -P"):format(
+      quote(options.under or default_place())
+    )
+  )
   local self = setmetatable({
     root = root,
     workspace = root .. "/workspace",
@@ -585,7 +605,7 @@ end
 ---@field run string|string[]|fun(b: procage.Box): string|string[]
 ---@field options? table  of the run
 ---@field hurt fun(b: procage.Box, result: table): any  whether the attack came through, judged by what it left
----@field clause? string|string[]  what must hold for the attack to fail; where the report names a gap there, it may come through
+---@field clause? string|string[]  what must hold for the attack to fail; where the report names a gap, it may come through
 
 --- Shows that an attack works unconfined, and then that it does not confined, each in a box of its own. Where the host cannot
 --- hold the clause, that the report says so.

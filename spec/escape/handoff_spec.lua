@@ -1,0 +1,115 @@
+local box = require("spec.support.box")
+
+local names = {
+  ".envrc", ".mcp.json", ".npmrc", ".pre-commit-config.yaml", ".vscode/tasks.json", ".husky/pre-commit",
+  ".claude/settings.json",
+  ".bashrc",
+}
+
+describe("a hand-off file", function()
+  it("that exists keeps its content and its name", function()
+    for _, name in ipairs(names) do
+      box.attack({
+        setup = function(b)
+          b:write("workspace/" .. name, "good")
+          b:write("workspace/x", "evil")
+        end,
+        run = ([[echo evil > %s; mv -f x %s; rm -f %s; echo evil > %s]]):format(name, name, name, name),
+        hurt = function(b)
+          return b:read("workspace/" .. name) ~= "good"
+        end,
+        clause = "handoff",
+      })
+    end
+  end)
+
+  it("cannot be replaced with the directory that holds it", function()
+    box.attack({
+      setup = function(b)
+        b:write("workspace/.vscode/tasks.json", "good")
+      end,
+      run = "mv .vscode old; mkdir .vscode; echo evil > .vscode/tasks.json",
+      hurt = function(b)
+        return b:read("workspace/.vscode/tasks.json") ~= "good"
+      end,
+      clause = "handoff",
+    })
+  end)
+
+  it("that did not exist is moved out of the tree after the run, and named", function()
+    for _, name in ipairs({ ".envrc", ".ENVRC", ".mcp.json", ".vscode/tasks.json", ".git" }) do
+      local b <close> = box.new()
+      local outcome = b:run(("mkdir -p $(dirname %s); echo evil > %s; cat %s"):format(name, name, name))
+      assert.equal("evil\n", outcome.stdout)
+      assert.is_false(b:exists("workspace/" .. name), name)
+      assert.equal(1, #outcome.appeared)
+      assert.equal(b:path("workspace/" .. name), outcome.appeared[1].path)
+      assert.equal("evil\n", assert(io.open(outcome.appeared[1].moved_to)):read("a"))
+      assert.matches("appeared", table.concat(outcome.notices, "\n"), 1, true)
+    end
+  end)
+
+  it("that did not exist is moved as what it is: a link is not followed", function()
+    local b <close> = box.new()
+    b:write("outside/file", "keep")
+    b:write("outside/dir/tasks.json", "keep")
+    b:run("ln -s $OUTSIDE/file .envrc; ln -s $OUTSIDE/dir .vscode; ln -s $OUTSIDE .husky")
+    assert.equal("keep", b:read("outside/file"))
+    assert.equal("keep", b:read("outside/dir/tasks.json"))
+    assert.is_false(b:exists("workspace/.envrc"))
+  end)
+
+  it("cannot have the host move what lies outside, through a directory swapped for a link", function()
+    -- A root of a repository that one run has made is, after the next, a link to somewhere else.
+    for _, name in ipairs({ ".envrc", ".git/hooks/pre-commit", ".git/config", ".vscode/tasks.json" }) do
+      for _, deep in ipairs({ "a/b", "b" }) do
+        local b <close> = box.new()
+        b:write("outside/b/" .. name, "keep")
+        b:run(("mkdir -p %s/.git"):format(deep))
+        local swap = deep == "a/b" and "rm -rf a; mv a a2; ln -s $OUTSIDE a" or "rm -rf b; mv b b2; ln -s $OUTSIDE/b b"
+        b:run(swap)
+        assert.equal("keep", b:read("outside/b/" .. name), name .. " by " .. deep)
+        b:run("true")
+        assert.equal("keep", b:read("outside/b/" .. name), name .. " by " .. deep)
+      end
+    end
+  end)
+
+  it("of a repository in the workspace is protected as well", function()
+    box.attack({
+      setup = function(b)
+        b:setup("git init -q sub")
+        b:write("workspace/sub/.envrc", "good")
+      end,
+      run = "echo evil > sub/.envrc; echo evil > sub/.git/hooks/pre-commit; git -C sub config core.fsmonitor evil",
+      hurt = function(b)
+        return b:read("workspace/sub/.envrc") ~= "good"
+          or b:exists("workspace/sub/.git/hooks/pre-commit")
+          or b:read("workspace/sub/.git/config"):find("evil")
+      end,
+      clause = "handoff",
+    })
+  end)
+
+  it("that is a link is neither replaced nor written where it leads in the workspace", function()
+    for _, run in ipairs({ "echo evil > AGENTS.local", "ln -sfn evil .mcp.json", "rm .mcp.json; echo evil > .mcp.json" }) do
+      local b <close> = box.new()
+      b:write("workspace/AGENTS.local", "good")
+      b:symlink("AGENTS.local", "workspace/.mcp.json")
+      local outcome = b:run(run)
+      if box.holds(outcome, "handoff") then
+        assert.equal("good", b:read("workspace/.mcp.json"))
+      end
+    end
+  end)
+
+  it("costs little to look for in a workspace of many files", function()
+    local b <close> = box.new()
+    b:setup("mkdir many && cd many && seq 20000 | xargs touch && cd .. && seq 5000 | xargs touch")
+    b:policy()
+    local began = os.clock()
+    b:run("touch one-more")
+    b:run("true")
+    assert.is_true(os.clock() - began < 1.5, "took " .. (os.clock() - began))
+  end)
+end)
