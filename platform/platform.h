@@ -117,6 +117,7 @@ struct pc_filter_spec {
 	bool inet;		/* AF_INET and AF_INET6 sockets can be made */
 	bool datagram;		/* ... also SOCK_DGRAM ones */
 	bool mediated;		/* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
+	bool no_unix;		/* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
 	bool tcp_only;		/* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
 };
 
@@ -126,7 +127,7 @@ struct pc_filter_spec {
  *
  * program: malloc'ed array of struct sock_filter (8 bytes each), the caller frees; count: instructions
  *
- * Returns 0, or -errno: ENOMEM, EINVAL (libseccomp refused a rule), E2BIG (more than 4096 instructions).
+ * Returns 0, or -errno: ENOMEM, EINVAL (libseccomp refused a rule; mediated and no_unix), E2BIG (more than 4096 instructions).
  */
 int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t *count);
 

@@ -226,6 +226,8 @@ local ports = {
   },
 }
 
+local NO_UNIX = "no Unix sockets at all, not even the run's own: only pairs (socketpair)"
+
 local sockets = {
   { all = { "landlock-unix" }, also = { { "socket-masks" } } },
   {
@@ -236,29 +238,22 @@ local sockets = {
     effect = "Unix datagram sockets (syslog, sd_notify) cannot be made: they name a peer where nobody can look",
   },
   {
-    all = { "socket-masks" },
-    gap = "sockets",
-    effect = "a Unix socket that a program outside binds after the plan was made can be reached: such a program may act for"
-      .. " the run, unconfined",
-    guard = "sockets found when the plan is made are covered",
-  },
-  {
-    all = {},
-    gap = "sockets",
-    effect = "Unix sockets of programs outside (D-Bus, Docker, tmux …) can be reached: such a program may act for the run,"
-      .. " unconfined",
+    all = { "seccomp-no-unix" },
+    tightened = true,
+    id = "unix",
+    effect = NO_UNIX,
   },
 }
 
 --- A broker that connects for the run is no member of its Landlock domain.
-local NOT_EVEN_OWN = "where connections are mediated, abstract sockets of the run itself cannot be reached either"
+local NOT_EVEN_OWN = "where connections are mediated or refused, abstract sockets of the run itself cannot be reached either"
 
 local abstract_private_net = {
   -- Without the scope: a broker that connects for the run is no member of its domain, and the namespace is enough.
   { all = { "netns" } },
   { all = { "landlock-scope-abstract" }, effect = NOT_EVEN_OWN },
   { all = { "mediated-connect" }, tightened = true, id = "abstract", effect = NOT_EVEN_OWN },
-  { all = {}, gap = "sockets", effect = "abstract Unix sockets of programs outside can be reached" },
+  { all = { "seccomp-no-unix" }, tightened = true, id = "unix", effect = NO_UNIX },
 }
 
 --- A run that has the host's network is in the host's network namespace.
@@ -266,7 +261,7 @@ local abstract_host_net = {
   { all = { "landlock-scope-abstract", "landlock-unix" } },
   { all = { "landlock-scope-abstract" }, effect = NOT_EVEN_OWN },
   { all = { "mediated-connect" }, tightened = true, id = "abstract", effect = NOT_EVEN_OWN },
-  { all = {}, gap = "sockets", effect = "abstract Unix sockets of programs outside can be reached" },
+  { all = { "seccomp-no-unix" }, tightened = true, id = "unix", effect = NO_UNIX },
 }
 
 local env = { { all = { "environment" } } }
@@ -306,6 +301,11 @@ local process_tree = {
     effect = "a process that evades or kills the reaper may outlive the run",
     guard = "the reaper sweeps what the run started until none is left",
   },
+  {
+    all = {},
+    gap = "process_tree",
+    effect = "what the command leaves running outlives it",
+  },
 }
 
 ---@param limits procage.Limits
@@ -320,28 +320,47 @@ local function asks(limits, names)
   return false
 end
 
+--- The names that are asked for, as a message lists them.
+---@param limits procage.Limits
+---@param ... string[]
+---@return string
+local function asked(limits, ...)
+  local found = {}
+  for _, names in ipairs({ ... }) do
+    for _, name in ipairs(names) do
+      found[#found + 1] = limits[name] and name
+    end
+  end
+  return table.concat(found, ", ")
+end
+
+local OF_CGROUP = { "memory_bytes", "processes" }
+local OF_LIBRARY = { "timeout_ms", "output_bytes" }
+local OF_RLIMITS = { "file_bytes", "cpu_ms" }
+
 ---@param limits procage.Limits
 ---@return procage.Alternative[]
 local function limit_alternatives(limits)
-  local all = {}
-  if asks(limits, { "timeout_ms", "output_bytes" }) then
-    all[#all + 1] = "library"
+  local own = asks(limits, OF_RLIMITS) and { "rlimits" } or {}
+  local all = table.move(own, 1, #own, 1, {})
+  if asks(limits, OF_LIBRARY) then
+    table.insert(all, 1, "library")
   end
-  if asks(limits, { "file_bytes", "cpu_ms" }) then
-    all[#all + 1] = "rlimits"
+  local needs_cgroup = asks(limits, OF_CGROUP)
+  if #all == 0 and not needs_cgroup then
+    return nothing("no limit is asked for")
   end
-  if not asks(limits, { "memory_bytes", "processes" }) then
-    return #all > 0 and { { all = all } } or nothing("no limit is asked for")
+  local best = { all = all }
+  if needs_cgroup then
+    best.gap = "limits"
+    best.reason = "memory and number of processes need a cgroup, which this version does not use"
+    best.effect = "memory_bytes and processes are not enforced"
+    best.lift = "nothing in this version"
   end
-  return {
-    {
-      all = all,
-      gap = "limits",
-      reason = "memory and number of processes need a cgroup, which this version does not use",
-      effect = "memory_bytes and processes are not enforced",
-      lift = "nothing in this version",
-    },
-  }
+  if #all == #own then
+    return { best }
+  end
+  return { best, { all = own, gap = "limits", effect = "not enforced: " .. asked(limits, OF_LIBRARY, OF_CGROUP) } }
 end
 
 ---@class procage.Clause

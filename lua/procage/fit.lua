@@ -225,7 +225,8 @@ end
 
 ---@param profile procage.Profile|procage.Builder  valid
 ---@param host procage.Host  valid; facts that it does not state it has not
----@param options? { is_checked: boolean }  both come from a caller that has just validated them
+---@param options? { is_checked?: boolean, supervisor?: boolean }  is_checked: both come from a caller that has just validated
+--- them; supervisor = false: for a process that confines itself
 ---@return procage.Profile? fitted  with `mechanisms` and `unenforced`
 ---@return procage.Row[]|string report  each clause exactly once; or why nothing can be confined
 ---@return integer? code
@@ -241,6 +242,9 @@ function M.fit(profile, host, options)
     end
   end
   local fitted, facts = profiles.plain(profile), host_facts.complete(host)
+  if options and options.supervisor == false then
+    facts[host_facts.SUPERVISOR] = false
+  end
   if fitted.unconfined then
     return fit_off(fitted)
   end

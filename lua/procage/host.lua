@@ -34,6 +34,10 @@ local json = require("procage.json")
 
 local M = {}
 
+--- No fact of a machine but of how a command is started: somebody looks after the run from outside it. There is nobody where a
+--- process confines itself; fit then says so, and every other host is taken to have one.
+M.SUPERVISOR = "supervisor"
+
 ---@param value any
 ---@return boolean
 local function is_boolean(value)
@@ -148,7 +152,9 @@ end
 ---@param need procage.Need
 ---@return boolean
 local function meets(host, need)
-  if type(need) == "table" then
+  if need == M.SUPERVISOR then
+    return host[need] ~= false
+  elseif type(need) == "table" then
     return host[need.fact] >= need.floor
   elseif is_boolean(host[need]) then
     return host[need]
@@ -327,6 +333,10 @@ local others = {
   },
   mount_setattr = { reason = "mount_setattr is missing", lift = "Linux 5.12 or newer" },
   devpts = { reason = "no private pseudo-terminals", lift = "a kernel with devpts in user namespaces" },
+  supervisor = {
+    reason = "a process that confines itself has nobody outside to look after it",
+    lift = "the form with a waiting parent: wrap(argv, {tree = true})",
+  },
   cgroup = { reason = "no cgroup is delegated to this user", lift = "systemd-run --user --scope -p Delegate=yes" },
 }
 

@@ -117,10 +117,17 @@ function M.filter(profile, host, uses)
       datagram = host.landlock_abi >= 10,
       tcp_only = true,
       mediated = uses["mediated-connect"] or false,
+      no_unix = uses["seccomp-no-unix"] or false,
     }
   end
   local is_open = profile.network == "all" or uses["netns"] and profile.network == "loopback"
-  return { groups = groups, inet = is_open, datagram = is_open, mediated = uses["mediated-connect"] or false }
+  return {
+    groups = groups,
+    inet = is_open,
+    datagram = is_open,
+    mediated = uses["mediated-connect"] or false,
+    no_unix = uses["seccomp-no-unix"] or false,
+  }
 end
 
 --- Where the broker may connect: as the run sees the paths.

@@ -168,12 +168,16 @@ static void inet_socket(struct program *p, const struct pc_filter_spec *spec)
 /*
  * With the family loaded, and loaded still when it is another one. A datagram socket names its peer by path in sendto and
  * sendmsg, which are not mediated; SOCK_RAW is the same by its old name. ESOCKTNOSUPPORT is the kernel's answer
- * for a type that a family has not.
+ * for a type that a family has not. Where nobody can look at an address, none is made: EACCES as for the network.
  */
 static void unix_socket(struct program *p, const struct pc_filter_spec *spec)
 {
 	size_t mark;
 
+	if (spec->no_unix) {
+		ret_if_equal(p, AF_UNIX, REFUSE(EACCES));
+		return;
+	}
 	if (!spec->mediated) {
 		ret_if_equal(p, AF_UNIX, ALLOW);
 		return;
@@ -226,21 +230,23 @@ static void socketpair_block(struct program *p, const struct pc_filter_spec *spe
 	size_t mark;
 
 	load_arg_low(p, 0);
-	if (!spec->mediated) {
+	if (!spec->mediated && !spec->no_unix) {
 		ret_if_equal(p, AF_UNIX, ALLOW);
 		ret(p, REFUSE(EAFNOSUPPORT));
 		return;
 	}
 	/*
-	 * Programs make datagram pairs for themselves (socat's log). The supervisor gives them a pair that keeps messages apart
-	 * just so and cannot name a third party: SOCK_SEQPACKET.
+	 * A pair of streams is connected for good (EISCONN); one of datagrams can still name a third party. Programs make such
+	 * pairs for themselves (socat's log): where there is a supervisor it gives them a pair that keeps messages apart just so
+	 * and cannot, SOCK_SEQPACKET.
 	 */
 	mark = begin_if_equal(p, AF_UNIX);
 	load_arg_low(p, 1);
 	and_mask(p, 0xf);
 	ret_if_equal(p, SOCK_STREAM, ALLOW);
 	ret_if_equal(p, SOCK_SEQPACKET, ALLOW);
-	ret_if_equal(p, SOCK_DGRAM, SECCOMP_RET_USER_NOTIF);
+	if (spec->mediated)
+		ret_if_equal(p, SOCK_DGRAM, SECCOMP_RET_USER_NOTIF);
 	ret(p, REFUSE(ESOCKTNOSUPPORT));
 	end(p, mark);
 	ret(p, REFUSE(EAFNOSUPPORT));
@@ -643,6 +649,8 @@ int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t 
 	size_t tree;
 	int rc;
 
+	if (spec->mediated && spec->no_unix)
+		return -EINVAL;
 	p.insn = calloc(PC_BPF_MAXINSNS, sizeof(*p.insn));
 	if (!p.insn)
 		return -ENOMEM;

@@ -87,6 +87,17 @@ return {
       userns = { step = "unshare", errno = 1, error = "EPERM" },
     },
   }),
+  --- Inside another sandbox: no namespaces, and the one listener that a process can have is taken.
+  nested = make({
+    kernel = "6.12.0",
+    landlock_abi = 6,
+    seccomp_filter = true,
+    failures = {
+      userns = { step = "unshare", errno = 1, error = "EPERM" },
+      seccomp_notify = { step = "listener", errno = 16, error = "EBUSY" },
+    },
+  }),
+  nested_old = make({ kernel = "5.15.0", landlock_abi = 1, seccomp_filter = true }),
   --- gVisor: its own kernel, Landlock ABI 1 alone.
   gvisor = closed({ kernel = "4.4.0", landlock_abi = 1, container = "gvisor" }),
   --- A kernel without seccomp filters confines nothing, whatever else it has.

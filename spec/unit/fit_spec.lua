@@ -170,7 +170,7 @@ end)
 
 describe("a better host", function()
   local RANK = { enforced = 3, tightened = 2, unenforced = 1 }
-  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter" }
+  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify" }
   local TOP_ABI = 12
 
   ---@return procage.Host
@@ -278,11 +278,15 @@ describe("the clause", function()
     { "sockets", "new", {}, "enforced", nil, "landlock-unix socket-masks" },
     { "sockets", "full", {}, "tightened", "unix_datagram", "mediated-connect socket-masks" },
     { "sockets", "docker", {}, "tightened", "unix_datagram", "mediated-connect" },
+    { "sockets", "nested", {}, "tightened", "unix", "seccomp-no-unix" },
     { "abstract", "full", {}, "enforced", nil, "netns" },
     { "abstract", "debian12", {}, "enforced", nil, "netns" },
     { "abstract", "debian12", { network = "all" }, "tightened", "abstract", "mediated-connect" },
     { "abstract", "docker", {}, "enforced", nil, "landlock-scope-abstract" },
     { "abstract", "gvisor", {}, "tightened", "abstract", "mediated-connect" },
+    { "abstract", "nested", {}, "enforced", nil, "landlock-scope-abstract" },
+    { "abstract", "nested_old", {}, "tightened", "unix", "seccomp-no-unix" },
+    { "abstract", "nested_old", { network = "all" }, "tightened", "unix", "seccomp-no-unix" },
     { "env", "gvisor", {}, "enforced", nil, "environment" },
     { "signals", "full", {}, "enforced", nil, "landlock-scope-signal pidns" },
     { "signals", "docker", {}, "enforced", nil, "landlock-scope-signal" },
@@ -336,6 +340,65 @@ describe("the clause", function()
     assert.matches("lifted by the operator: /h/.npmrc", by_clause.hidden.effect, 1, true)
     assert.matches("lifted by the operator: .idea", by_clause.handoff.effect, 1, true)
     assert.matches("lifted by the operator: AWS_*", by_clause.env.effect, 1, true)
+  end)
+end)
+
+describe("fit for a process that confines itself", function()
+  local SELF = { supervisor = false }
+
+  local function self_rows(want, host)
+    local fitted, report = fit.fit(want, host, SELF)
+    local by_clause = {}
+    for _, row in ipairs(report) do
+      by_clause[row.clause] = row
+    end
+    return by_clause, fitted
+  end
+
+  it("uses nothing that takes a supervisor, on no host", function()
+    for name, host in pairs(hosts) do
+      for _, want in ipairs(wishes) do
+        local fitted = fit.fit(want, host, SELF)
+        for _, used in ipairs(fitted and fitted.mechanisms or {}) do
+          for _, need in ipairs(mechanisms.by_name[used].needs) do
+            assert.is_true(need ~= "supervisor", name .. " " .. used)
+          end
+        end
+      end
+    end
+  end)
+
+  it("names the gaps of that form, and the form that has them not", function()
+    local by_clause, fitted = self_rows(wanting({ limits = { timeout_ms = 1, cpu_ms = 1 } }), hosts.full)
+    assert.equal("process_tree", by_clause.process_tree.id)
+    assert.same({}, by_clause.process_tree.mechanisms)
+    assert.matches("outlives", by_clause.process_tree.effect, 1, true)
+    assert.matches("tree = true", by_clause.process_tree.lift, 1, true)
+    assert.is_nil(by_clause.process_tree.guard)
+    assert.equal("limits", by_clause.limits.id)
+    assert.same({ "rlimits" }, by_clause.limits.mechanisms)
+    assert.equal("not enforced: timeout_ms", by_clause.limits.effect)
+    assert.same({ "trust_handoff", "process_tree", "limits" }, fitted.unenforced)
+  end)
+
+  it("closes Unix sockets instead of leaving them open", function()
+    local row = self_rows(wanting(), hosts.full).sockets
+    assert.equal("tightened", row.state)
+    assert.equal("unix", row.id)
+    assert.equal("enforced", self_rows(wanting(), hosts.new).sockets.state)
+  end)
+
+  it("never enforces more than with a supervisor", function()
+    local RANK = { enforced = 3, tightened = 2, unenforced = 1 }
+    for name, host in pairs(hosts) do
+      for _, want in ipairs(wishes) do
+        local fitted, report = fit.fit(want, host)
+        local _, poorer = fit.fit(want, host, SELF)
+        for i, row in ipairs(fitted and report or {}) do
+          assert.is_true(RANK[poorer[i].state] <= RANK[row.state], name .. " " .. row.clause)
+        end
+      end
+    end
   end)
 end)
 

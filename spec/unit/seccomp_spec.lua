@@ -3,7 +3,7 @@ local throwaway = require("spec.support.throwaway")
 
 local E = {
   EPERM = 1, ENOENT = 2, EBADF = 9, EACCES = 13, EFAULT = 14, EINVAL = 22, ENOSYS = 38, EPROTONOSUPPORT = 93,
-  EOPNOTSUPP = 95, EAFNOSUPPORT = 97,
+  ESOCKTNOSUPPORT = 94, EOPNOTSUPP = 95, EAFNOSUPPORT = 97,
 }
 
 local ALL = { groups = { "sysv", "kill_all", "listen" }, inet = true, datagram = true, tcp_only = true }
@@ -140,6 +140,8 @@ describe("seccomp_filter", function()
     raises({ groups = { sysv = true } }, "option 'groups' is not a list")
     raises({ groups = { "sysv", nil, "listen" } }, "option 'groups'")
     raises({ groups = { 1 } }, "option 'groups' holds something that is no name")
+    raises({ no_unix = "yes" }, "option 'no_unix' is not a boolean")
+    assert.is_nil((core.seccomp_filter({ mediated = true, no_unix = true })))
     raises({ inet = 1 }, "option 'inet' is not a boolean")
     raises(nil, "table expected")
   end)
@@ -305,8 +307,8 @@ describe("against the kernel,", function()
     for i, group in ipairs(spec.groups or {}) do
       groups[i] = ("%q"):format(group)
     end
-    return ("{ groups = { %s }, inet = %s, datagram = %s, tcp_only = %s }"):format(
-      table.concat(groups, ", "), spec.inet == true, spec.datagram == true, spec.tcp_only == true)
+    return ("{ groups = { %s }, inet = %s, datagram = %s, tcp_only = %s, no_unix = %s }"):format(
+      table.concat(groups, ", "), spec.inet == true, spec.datagram == true, spec.tcp_only == true, spec.no_unix == true)
   end
 
   -- The answers to `calls` ("name,arg..."), unconfined and then confined by `spec`.
@@ -392,6 +394,22 @@ describe("against the kernel,", function()
           { "socketpair,1,1,0,0", E.EFAULT, E.EFAULT },
           { "socketpair,2,1,0,0", "any", E.EAFNOSUPPORT },
           { "socketpair,0x10000001e,1,0,0", "any", E.EAFNOSUPPORT },
+        })
+      end)
+
+      it("makes no AF_UNIX socket with no_unix, but for pairs that name no third party", function()
+        expect(who, { no_unix = true, inet = true }, {
+          { "socket,1,1,0", "ok", E.EACCES },
+          { "socket,1,2,0", "ok", E.EACCES },
+          { "socket,1,0x80805,0", "ok", E.EACCES },
+          { "socket,0x100000001,1,0", "ok", E.EACCES },
+          { "socketpair,1,1,0,0", E.EFAULT, E.EFAULT },
+          { "socketpair,1,0x80805,0,0", E.EFAULT, E.EFAULT },
+          { "socketpair,1,2,0,0", E.EFAULT, E.ESOCKTNOSUPPORT },
+          { "socketpair,1,3,0,0", E.EFAULT, E.ESOCKTNOSUPPORT },
+          { "socketpair,1,0x100000002,0,0", E.EFAULT, E.ESOCKTNOSUPPORT },
+          { "socket,16,3,0", "ok", "ok" },
+          { "socket,2,1,0", "ok", "ok" },
         })
       end)
 

@@ -27,6 +27,7 @@ local files = {
   "seccomp_calls",
   "seccomp_families",
   "seccomp_net_ports",
+  "seccomp_no_unix",
   "seccomp_sysv",
   "seccomp_kill_all",
   "environment",

@@ -3,7 +3,7 @@
 ---@type procage.Mechanism
 return {
   name = "library",
-  needs = {},
+  needs = { "supervisor" },
   covers = {
     limits = "the deadline and the cap on output",
   },

@@ -5,7 +5,7 @@
 ---@type procage.Mechanism
 return {
   name = "mediated-connect",
-  needs = { "seccomp_notify" },
+  needs = { "seccomp_notify", "supervisor" },
   covers = {
     sockets = "connects only to sockets that lie in the writable trees and those the profile lists",
     abstract = "connects to no abstract socket outside the run's own network namespace",

@@ -4,7 +4,7 @@
 ---@type procage.Mechanism
 return {
   name = "pidns",
-  needs = { "userns", "mountns", "pidns" },
+  needs = { "userns", "mountns", "pidns", "supervisor" },
   covers = {
     signals = "processes outside have no number and no entry in /proc",
     process_tree = "the kernel kills every process of the namespace with its init",

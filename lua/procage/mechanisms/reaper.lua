@@ -4,7 +4,7 @@
 ---@type procage.Mechanism
 return {
   name = "reaper",
-  needs = {},
+  needs = { "supervisor" },
   covers = {
     process_tree = "adopts orphans of the run and kills them",
   },
