@@ -13,6 +13,7 @@
 
 #define PLAN "procage.plan"
 #define RESULT "procage.result"
+#define RUN "procage.run"
 
 /* The bytes stand behind the struct, in the userdata's own memory. */
 struct plan_object {
@@ -152,7 +153,7 @@ static void check_input(lua_State *L, int spec, struct pc_run *run)
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
 	static const char *const keys[] = { "argv",	 "env",	      "programs",  "cwd",      "directory",	"stdin",     "stdin_fd",
-					    "stdout_fd", "stderr_fd", "is_merged", "has_terminal", "takes_signals", "capture_bytes", "timeout_ms",
+					    "stdin_path", "is_input_open", "stdout_fd", "stderr_fd", "is_merged", "has_terminal", "takes_signals", "capture_bytes", "timeout_ms",
 					    "grace_ms",	 NULL };
 
 	pc_check_options(L, spec, keys);
@@ -163,6 +164,8 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	command->directory = option_path(L, spec, "directory", false);
 	check_input(L, spec, run);
 	run->stdin_fd = (int)option_integer(L, spec, "stdin_fd", -1, 0);
+	run->stdin_path = option_path(L, spec, "stdin_path", false);
+	run->is_input_open = pc_option_boolean(L, spec, "is_input_open");
 	run->stdout_fd = (int)option_integer(L, spec, "stdout_fd", -1, 0);
 	run->stderr_fd = (int)option_integer(L, spec, "stderr_fd", -1, 0);
 	run->has_terminal = pc_option_boolean(L, spec, "has_terminal");
@@ -317,7 +320,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
 /*
  * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
  *
- * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
+ * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
  * capture_bytes?, timeout_ms?, grace_ms?}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
@@ -342,6 +345,145 @@ static int run_run(lua_State *L)
 	return push_outcome(L, &run, result);
 }
 
+/* ---- A run, a step at a time --------------------------------------------------------------------------------------------- */
+
+struct run_object {
+	struct pc_running *running; /* NULL: finished */
+};
+
+static struct run_object *check_running(lua_State *L)
+{
+	struct run_object *object = luaL_checkudata(L, 1, RUN);
+
+	luaL_argcheck(L, object->running, 1, "the run is finished");
+	return object;
+}
+
+/*
+ * core.start(plan, spec) -> run | nil, message, errno, {step, op, path, errno}
+ * spec as for core.run, without takes_signals and has_terminal, with is_input_open for run:write().
+ */
+static int run_start(lua_State *L)
+{
+	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
+	struct pc_command command = { .stdin_fd = -1 };
+	struct pc_failure failure;
+	struct run_object *started;
+	struct pc_run run = { 0 };
+	int rc;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	check_spec(L, 2, &command, &run);
+	luaL_argcheck(L, !run.takes_signals && !run.has_terminal, 2, "takes_signals and has_terminal are for core.run");
+	started = lua_newuserdatauv(L, sizeof(*started), 2);
+	started->running = NULL;
+	luaL_setmetatable(L, RUN);
+	/* The answers to notifications are the plan's; the input is the specification's. */
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 1);
+	lua_getfield(L, 2, "stdin");
+	lua_setiuservalue(L, -2, 2);
+
+	rc = pc_run_start(&object->plan, object->bytes, object->size, &command, &run, &started->running, &failure);
+	return rc < 0 ? push_failure(L, &object->plan, &failure) : 1;
+}
+
+/* run:step(timeout_ms?) -> is_over, stdout, stderr | nil, message, errno: what came meanwhile; without a time it waits for something */
+static int running_step(lua_State *L)
+{
+	const struct run_object *object = check_running(L);
+	int timeout_ms = lua_isnoneornil(L, 2) ? -1 : (int)pc_check_range(L, 2, 0, INT_MAX);
+	const char *data;
+	size_t size;
+	int rc;
+
+	rc = pc_run_step(object->running, timeout_ms);
+	if (rc < 0)
+		return pc_push_result(L, rc, "step");
+	lua_pushboolean(L, rc);
+	data = pc_run_output(object->running, false, &size);
+	lua_pushlstring(L, size ? data : "", size);
+	data = pc_run_output(object->running, true, &size);
+	lua_pushlstring(L, size ? data : "", size);
+	return 3;
+}
+
+/* run:write(bytes) -> how many were taken: 0 while the last ones are on their way | nil, message, errno */
+static int running_write(lua_State *L)
+{
+	const struct run_object *object = check_running(L);
+	size_t size;
+	const char *data = pc_check_string(L, 2, &size);
+	int64_t taken;
+
+	taken = pc_run_write(object->running, data, size);
+	if (taken < 0)
+		return pc_push_result(L, (int)taken, "write");
+	lua_pushinteger(L, taken);
+	return 1;
+}
+
+/* run:end_input(): end of file once what was written is taken */
+static int running_end_input(lua_State *L)
+{
+	pc_run_end_input(check_running(L)->running);
+	return 0;
+}
+
+/* run:cancel(now?): SIGTERM and a grace; now, or a second time, without */
+static int running_cancel(lua_State *L)
+{
+	pc_run_cancel(check_running(L)->running, lua_toboolean(L, 2));
+	return 0;
+}
+
+/* run:finish() -> outcome: ends the run if it is not over */
+static int running_finish(lua_State *L)
+{
+	static const struct pc_run captured = { .stdout_fd = -1, .stderr_fd = -1 };
+	struct run_object *object = check_running(L);
+	struct pc_result *result;
+
+	result = lua_newuserdatauv(L, sizeof(*result), 0);
+	*result = (struct pc_result){ 0 };
+	luaL_setmetatable(L, RESULT);
+	pc_run_finish(object->running, result);
+	object->running = NULL;
+	return push_outcome(L, &captured, result);
+}
+
+static int running_gc(lua_State *L)
+{
+	struct run_object *object = luaL_checkudata(L, 1, RUN);
+	struct pc_result unused;
+
+	if (!object->running)
+		return 0;
+	pc_run_finish(object->running, &unused);
+	object->running = NULL;
+	pc_capture_free(&unused.out);
+	pc_capture_free(&unused.err);
+	return 0;
+}
+
+static void open_run_class(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "step", running_step },     { "write", running_write },   { "end_input", running_end_input },
+		{ "cancel", running_cancel }, { "finish", running_finish }, { NULL, NULL },
+	};
+
+	luaL_newmetatable(L, RUN);
+	luaL_newlib(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pushcfunction(L, running_gc);
+	lua_setfield(L, -2, "__gc");
+	lua_pushcfunction(L, running_gc);
+	lua_setfield(L, -2, "__close");
+	lua_pop(L, 1);
+}
+
 /* core.is_terminal(fd) -> boolean */
 static int run_is_terminal(lua_State *L)
 {
@@ -364,6 +506,7 @@ void pc_open_run(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "plan", run_plan },
 		{ "run", run_run },
+		{ "start", run_start },
 		{ "is_terminal", run_is_terminal },
 		{ "now_us", run_now_us },
 		{ NULL, NULL },
@@ -380,5 +523,6 @@ void pc_open_run(lua_State *L)
 	lua_pushcfunction(L, result_gc);
 	lua_setfield(L, -2, "__gc");
 	lua_pop(L, 2);
+	open_run_class(L);
 	luaL_setfuncs(L, functions, 0);
 }

@@ -52,6 +52,7 @@ static const struct op_kind kinds[PC_OPS] = {
 static const char *const step_names[PC_STEPS] = {
 	"prepare",   "clone",	"namespaces", "mounts",	  "capabilities", "no_new_privs", "init",
 	"session", "limits", "directory",	"landlock", "descriptors",  "seccomp",	    "exec",
+	"input",
 };
 
 const char *pc_op_name(uint32_t code)

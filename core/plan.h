@@ -54,6 +54,7 @@ enum pc_step {
 	PC_STEP_DESCRIPTORS,
 	PC_STEP_SECCOMP,
 	PC_STEP_EXEC,
+	PC_STEP_INPUT,		/* in the host: the file for standard input */
 	PC_STEPS,
 };
 

@@ -76,6 +76,9 @@ int pc_landlock_create(const struct pc_landlock_handled *want, struct pc_landloc
  */
 int pc_landlock_add_fd(int ruleset_fd, int fd, uint64_t access);
 
+/* The same, where the caller knows what `fd` names.  [child] */
+int pc_landlock_add_object(int ruleset_fd, int fd, bool is_directory, uint64_t access);
+
 /*
  * The same by path: absolute; resolved here, once. With `nofollow` a symbolic link anywhere in the path is -ELOOP.
  * Returns 0, or -errno of opening the path or of pc_landlock_add_fd.  [child]
@@ -258,6 +261,7 @@ struct pc_process {
 	int listener_fd;	/* seccomp notifications of the run; -1: none */
 	int broker_fd;		/* the broker's requests; -1: none */
 	int terminal_fd;	/* the other end of the command's terminal; -1: none */
+	bool has_pid_namespace;	/* init's death is everybody's */
 };
 
 /*
@@ -312,7 +316,10 @@ struct pc_supervision {
 	int out_to_fd, err_to_fd; /* copied there as it comes; -1: captured */
 	size_t capture_bytes;	/* kept of each captured stream */
 	int cancel_fd;		/* signalfd; a signal read from it ends the run, but SIGWINCH; -1: none */
+	int wake_fd;		/* eventfd; 1 asks the run to end, more ends it now; -1: none */
 	bool has_terminal;	/* out_fd is the command's terminal, to be resized like the one of in_from_fd */
+	bool is_input_open;	/* in_fd stays open for more (pc_supervise_give) */
+	bool is_live;		/* what is captured is shown as it comes (pc_supervise_output) */
 };
 
 struct pc_result {
@@ -326,11 +333,35 @@ struct pc_result {
 	struct pc_denials denials;
 };
 
+struct pc_supervisor;
+
 /*
- * Looks after a started run until everything it started is dead. Takes the process's descriptors.
- * Returns 0, or -errno (ENOMEM, poll(2)); the run is dead in any case. Free the captures with pc_capture_free().
+ * Begins to look after a started run; takes its descriptors and those of `how`, but what is copied from and to. SIGPIPE must be
+ * blocked in the calling thread, here and in what follows.
+ *
+ * Returns 0, or -errno (ENOMEM): the run is dead then.
  */
-int pc_supervise(struct pc_process *process, const struct pc_supervision *how, struct pc_result *result);
+int pc_supervise_start(const struct pc_process *process, const struct pc_supervision *how, struct pc_supervisor **started);
+
+/*
+ * Waits at most `timeout_ms` (-1: as long as it takes) for something to happen to the run and sees to it.
+ * 1: everything it started is dead and its output is read; 0: not yet; or -errno (poll(2)).
+ */
+int pc_supervise_step(struct pc_supervisor *supervisor, int timeout_ms);
+
+/* What the last step has read of a live stream; the caller's until the next one. */
+const char *pc_supervise_output(const struct pc_supervisor *supervisor, bool is_error, size_t *size);
+
+/*
+ * Gives the command more input, which must stay where it is until pc_supervise_ungiven() is 0.
+ * -EAGAIN: not all of the last is taken yet; -EPIPE: the command has closed its input, or we have.
+ */
+int pc_supervise_give(struct pc_supervisor *supervisor, const char *data, size_t size);
+size_t pc_supervise_ungiven(const struct pc_supervisor *supervisor);
+void pc_supervise_end_input(struct pc_supervisor *supervisor);
+
+/* Ends the run if it is not over and waits until it is dead. Free the captures of `result` with pc_capture_free(). */
+void pc_supervise_finish(struct pc_supervisor *supervisor, struct pc_result *result);
 
 void pc_capture_free(struct pc_capture *capture);
 
@@ -339,6 +370,8 @@ struct pc_run {
 	const char *input;		/* written to standard input, which is then closed; NULL: see stdin_fd */
 	size_t input_size;
 	int stdin_fd;			/* copied to standard input; -1 (and no input): /dev/null */
+	const char *stdin_path;		/* a file to copy from, in place of stdin_fd; NULL: none */
+	bool is_input_open;		/* standard input is a pipe for pc_run_write() */
 	int stdout_fd, stderr_fd;	/* the output is copied there as it comes; -1: captured */
 	bool has_terminal;		/* the command gets a terminal of its own; stdin_fd and stdout_fd are the user's */
 	bool is_merged;			/* standard error goes where standard output goes, in order */
@@ -357,6 +390,26 @@ struct pc_run {
  */
 int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
 	   const struct pc_run *run, struct pc_result *result, struct pc_failure *failure);
+
+/*
+ * The same run, a step at a time, its captured output shown as it comes; without takes_signals and has_terminal. What `run`
+ * points to must outlive the run. One thread at a time, but for pc_run_cancel().
+ */
+struct pc_running;
+int pc_run_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
+		 const struct pc_run *run, struct pc_running **running, struct pc_failure *failure);
+
+/* As pc_supervise_step(), pc_supervise_output() and pc_supervise_finish(). */
+int pc_run_step(struct pc_running *running, int timeout_ms);
+const char *pc_run_output(const struct pc_running *running, bool is_error, size_t *size);
+void pc_run_finish(struct pc_running *running, struct pc_result *result);
+
+/* How many of the bytes are taken, copied: 0 while the last ones are on their way. -EPIPE: nobody reads; -ENOMEM. */
+int64_t pc_run_write(struct pc_running *running, const char *data, size_t size);
+void pc_run_end_input(struct pc_running *running);
+
+/* Asks the run to end, by SIGTERM and a grace; `now`, or a second time, without. From any thread, while it is not finished. */
+void pc_run_cancel(struct pc_running *running, bool now);
 
 /* ---- The user's terminal (terminal.c) ----------------------------------------------------------------------------------- */
 

@@ -24,25 +24,24 @@ void pc_capture_free(struct pc_capture *capture)
 	*capture = (struct pc_capture){ 0 };
 }
 
+/* Of a piece that is longer than the ring only the end can stay; what it overwrites is dropped. */
 static void add_to_tail(struct pc_capture *capture, const char *data, size_t size, size_t half)
 {
-	size_t i;
+	size_t at, first, over;
 
-	/* Only the last `half` bytes can stay. */
 	if (size > half) {
 		capture->dropped_bytes += size - half;
 		data += size - half;
 		size = half;
 	}
-	for (i = 0; i < size; i++) {
-		capture->tail[(capture->tail_start + capture->tail_size) % half] = data[i];
-		if (capture->tail_size < half) {
-			capture->tail_size++;
-		} else {
-			capture->tail_start = (capture->tail_start + 1) % half;
-			capture->dropped_bytes++;
-		}
-	}
+	at = (capture->tail_start + capture->tail_size) % half;
+	first = size < half - at ? size : half - at;
+	memcpy(capture->tail + at, data, first);
+	memcpy(capture->tail, data + first, size - first);
+	over = capture->tail_size + size > half ? capture->tail_size + size - half : 0;
+	capture->tail_size += size - over;
+	capture->tail_start = (capture->tail_start + over) % half;
+	capture->dropped_bytes += over;
 }
 
 void pc_capture_add(struct pc_capture *capture, size_t limit, const char *data, size_t size)

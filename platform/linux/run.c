@@ -8,11 +8,25 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
 
 struct pipes {
 	int in[2], out[2], err[2];	/* [0] is read, [1] is written */
-	int cancel_fd;
+	int source_fd;			/* the file that standard input is copied from */
+	int cancel_fd, wake_fd;
+};
+
+#define NO_PIPES { .in = { -1, -1 }, .out = { -1, -1 }, .err = { -1, -1 }, .source_fd = -1, .cancel_fd = -1, .wake_fd = -1 }
+
+/* A run that is looked after a step at a time. */
+struct pc_running {
+	struct pc_supervisor *supervisor;
+	struct pipes pipes;
+	char *input; /* on its way to the command */
 };
 
 static void close_pair(int pair[2])
@@ -29,15 +43,65 @@ static void close_pipes(struct pipes *pipes)
 	close_pair(pipes->in);
 	close_pair(pipes->out);
 	close_pair(pipes->err);
+	if (pipes->source_fd >= 0)
+		close(pc_take_fd(&pipes->source_fd));
 	if (pipes->cancel_fd >= 0)
 		close(pc_take_fd(&pipes->cancel_fd));
+	if (pipes->wake_fd >= 0)
+		close(pc_take_fd(&pipes->wake_fd));
 }
 
-static int open_pipes(const struct pc_run *run, struct pipes *pipes)
+/* Not waited for: a FIFO without a writer is at its end. */
+static int open_source(const char *path)
+{
+	cleanup_fd int fd = -1;
+	struct stat st;
+
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return pc_take_fd(&fd);
+}
+
+/* SIGPIPE comes from writing to a pipe whose reader is gone; it is blocked meanwhile, and ours is taken back before. */
+static void block_sigpipe(sigset_t *before)
+{
+	sigset_t pipe_only;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, before);
+}
+
+static void restore_sigpipe(const sigset_t *before)
+{
+	static const struct timespec at_once;
+	sigset_t pipe_only;
+
+	sigemptyset(&pipe_only);
+	sigaddset(&pipe_only, SIGPIPE);
+	if (!sigismember(before, SIGPIPE))
+		while (sigtimedwait(&pipe_only, NULL, &at_once) > 0)
+			;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static int open_pipes(const struct pc_run *run, struct pipes *pipes, struct pc_failure *failure)
 {
 	if (run->has_terminal)
 		return 0; /* the child opens it, and sends the other end */
-	if ((run->input || run->stdin_fd >= 0) && pipe2(pipes->in, O_CLOEXEC) < 0)
+	if (run->stdin_path) {
+		int fd = open_source(run->stdin_path);
+
+		if (fd < 0) {
+			failure->step = PC_STEP_INPUT;
+			return fd;
+		}
+		pipes->source_fd = fd;
+	}
+	if ((run->input || run->stdin_fd >= 0 || run->stdin_path || run->is_input_open) && pipe2(pipes->in, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(pipes->out, O_CLOEXEC) < 0)
 		return -errno;
@@ -82,14 +146,15 @@ static void take_terminal(struct pipes *pipes, struct pc_process *process)
 	pipes->in[1] = fcntl(pipes->out[0], F_DUPFD_CLOEXEC, 0);
 }
 
-static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_process *process, struct pc_notify *notify,
-		     struct pc_result *result)
+/* Takes the pipes' other ends and the run's descriptors, whether or not it goes well. */
+static int supervise(struct pipes *pipes, const struct pc_run *run, const struct pc_process *process, struct pc_notify *notify,
+		     bool is_live, struct pc_supervisor **supervisor)
 {
 	struct pc_supervision how = {
 		.notify = notify,
 		.timeout_ms = run->timeout_ms,
 		.grace_ms = run->grace_ms,
-		.in_from_fd = run->input ? -1 : run->stdin_fd,
+		.in_from_fd = run->input ? -1 : pipes->source_fd >= 0 ? pipes->source_fd : run->stdin_fd,
 		.input = run->input,
 		.input_size = run->input_size,
 		.in_fd = pc_take_fd(&pipes->in[1]),
@@ -99,14 +164,18 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, struct pc_pr
 		.err_to_fd = run->stderr_fd,
 		.capture_bytes = run->capture_bytes,
 		.cancel_fd = pipes->cancel_fd,
+		.wake_fd = pipes->wake_fd,
 		.has_terminal = run->has_terminal,
+		.is_input_open = run->is_input_open,
+		.is_live = is_live,
 	};
 
-	return pc_supervise(process, &how, result);
+	return pc_supervise_start(process, &how, supervisor);
 }
 
-static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
-			const struct pc_run *run, struct pipes *pipes, struct pc_result *result, struct pc_failure *failure)
+static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
+			  const struct pc_run *run, bool is_live, struct pipes *pipes, struct pc_supervisor **supervisor,
+			  struct pc_failure *failure)
 {
 	struct pc_notify *notify = NULL;
 	struct pc_process process;
@@ -134,7 +203,27 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 		 */
 		pc_notify_open(plan->answers, plan->answer_count, process.listener_fd, process.broker_fd, &notify);
 	}
-	return supervise(pipes, run, &process, notify, result);
+	return supervise(pipes, run, &process, notify, is_live, supervisor);
+}
+
+/* To the end. An error ends the run too. */
+static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
+			const struct pc_run *run, struct pipes *pipes, struct pc_result *result, struct pc_failure *failure)
+{
+	struct pc_supervisor *supervisor;
+	sigset_t before;
+	int rc;
+
+	block_sigpipe(&before);
+	rc = start_in_pipes(plan, plan_bytes, plan_size, command, run, false, pipes, &supervisor, failure);
+	if (rc == 0) {
+		do
+			rc = pc_supervise_step(supervisor, -1);
+		while (rc == 0);
+		pc_supervise_finish(supervisor, result);
+	}
+	restore_sigpipe(&before);
+	return rc < 0 ? rc : 0;
 }
 
 /* The user's terminal is raw meanwhile: the command's own one makes lines and signals of the keys. */
@@ -155,13 +244,13 @@ static int run_in_terminal(const struct pc_plan *plan, const void *plan_bytes, s
 int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
 	   const struct pc_run *run, struct pc_result *result, struct pc_failure *failure)
 {
-	struct pipes pipes = { .in = { -1, -1 }, .out = { -1, -1 }, .err = { -1, -1 }, .cancel_fd = -1 };
+	struct pipes pipes = NO_PIPES;
 	sigset_t before;
 	int rc;
 
 	*result = (struct pc_result){ 0 };
 	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
-	rc = open_pipes(run, &pipes);
+	rc = open_pipes(run, &pipes, failure);
 	if (rc == 0 && run->takes_signals)
 		rc = take_signals(&pipes, &before);
 	if (rc == 0)
@@ -178,4 +267,107 @@ int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size,
 	}
 	close_pipes(&pipes);
 	return rc;
+}
+
+/* ---- A step at a time --------------------------------------------------------------------------------------------------- */
+
+int pc_run_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
+		 const struct pc_run *run, struct pc_running **running, struct pc_failure *failure)
+{
+	struct pc_running *started;
+	sigset_t before;
+	int rc;
+
+	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
+	started = malloc(sizeof(*started));
+	if (!started) {
+		failure->error = -ENOMEM;
+		return -ENOMEM;
+	}
+	*started = (struct pc_running){ .pipes = NO_PIPES };
+	rc = open_pipes(run, &started->pipes, failure);
+	if (rc == 0) {
+		started->pipes.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		rc = started->pipes.wake_fd < 0 ? -errno : 0;
+	}
+	if (rc == 0) {
+		block_sigpipe(&before);
+		rc = start_in_pipes(plan, plan_bytes, plan_size, command, run, true, &started->pipes, &started->supervisor,
+				    failure);
+		restore_sigpipe(&before);
+	}
+	if (rc < 0) {
+		failure->error = rc;
+		close_pipes(&started->pipes);
+		free(started);
+		return rc;
+	}
+	*running = started;
+	return 0;
+}
+
+int pc_run_step(struct pc_running *running, int timeout_ms)
+{
+	sigset_t before;
+	int rc;
+
+	block_sigpipe(&before);
+	rc = pc_supervise_step(running->supervisor, timeout_ms);
+	restore_sigpipe(&before);
+	return rc;
+}
+
+const char *pc_run_output(const struct pc_running *running, bool is_error, size_t *size)
+{
+	return pc_supervise_output(running->supervisor, is_error, size);
+}
+
+int64_t pc_run_write(struct pc_running *running, const char *data, size_t size)
+{
+	enum { MOST = 1 << 20 };
+	char *copy;
+	int rc;
+
+	if (pc_supervise_ungiven(running->supervisor))
+		return 0;
+	if (size > MOST)
+		size = MOST;
+	copy = malloc(size + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, size);
+	rc = pc_supervise_give(running->supervisor, copy, size);
+	if (rc < 0) {
+		free(copy);
+		return rc;
+	}
+	free(running->input);
+	running->input = copy;
+	return (int64_t)size;
+}
+
+void pc_run_end_input(struct pc_running *running)
+{
+	pc_supervise_end_input(running->supervisor);
+}
+
+void pc_run_cancel(struct pc_running *running, bool now)
+{
+	uint64_t times = now ? 2 : 1;
+
+	/* It cannot fail but by a counter that is full, and then the run has been asked often enough. */
+	if (write(running->pipes.wake_fd, &times, sizeof(times)) < 0)
+		return;
+}
+
+void pc_run_finish(struct pc_running *running, struct pc_result *result)
+{
+	sigset_t before;
+
+	block_sigpipe(&before);
+	pc_supervise_finish(running->supervisor, result);
+	restore_sigpipe(&before);
+	close_pipes(&running->pipes);
+	free(running->input);
+	free(running);
 }

@@ -508,6 +508,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 		goto failed;
 	}
 	close_host_ends(&host);
+	started.has_pid_namespace = plan->namespaces & CLONE_NEWPID;
 	*process = started;
 	return 0;
 failed:

@@ -1,5 +1,5 @@
 /*
- * Looks after one run: one poll loop over the status pipe, the streams, the deadline and init's death.
+ * Looks after one run: one poll loop over the status pipe, the streams, the deadline and init's death, a turn of it at a time.
  *
  * No thread, no signal handler, nothing global: a host may have hundreds at once. What the command ended with comes from the
  * status pipe, never from winning a wait(2). The run is over when init is dead, and with it everything that the run started;
@@ -25,17 +25,20 @@
 
 #define CHUNK 65536
 #define DRAIN_GRACE_MS 1000
+#define INSIST_MS 1000
+#define TERMINAL_DUE (1u << 20)
 
 enum { WATCH_INIT, WATCH_STATUS, WATCH_OUT, WATCH_ERR, WATCH_OUT_TO, WATCH_ERR_TO, WATCH_IN, WATCH_SOURCE, WATCH_CANCEL,
-       WATCH_LISTENER, WATCH_BROKER, WATCHES };
+       WATCH_WAKE, WATCH_LISTENER, WATCH_BROKER, WATCHES };
 
-/* One output stream on its way to a capture or a descriptor of the caller's. */
+/* One output stream on its way to a capture, a descriptor of the caller's or his hands. */
 struct stream {
 	int from;	/* -1: ended */
 	int to;		/* -1: captured */
 	struct pc_capture *capture;
 	char *buffer;
-	size_t at, left;	/* read and not yet written */
+	size_t at, left;	/* read and not yet written, or to be seen by the caller until the next turn */
+	size_t due;		/* once init is dead: what it had left in the pipe */
 };
 
 /* The command's standard input: bytes still to be written, and where more come from. */
@@ -44,16 +47,18 @@ struct input {
 	int source;	/* -1: no more */
 	const char *at;
 	size_t left;
+	bool is_open;	/* the caller may still give more */
 };
 
-struct supervisor {
-	struct pc_process *process;
-	const struct pc_supervision *how;
-	struct pc_result *result;
+struct pc_supervisor {
+	struct pc_process process;
+	struct pc_supervision how;
+	struct pc_result result;
 	struct stream out, err;
 	struct input in;
 	int64_t start_us, deadline_us, kill_us;	/* -1: none */
-	bool init_is_dead;
+	bool is_killed;				/* kill_us is when to insist */
+	bool init_is_dead, is_drained;
 	char *in_buffer;
 };
 
@@ -72,51 +77,75 @@ static void close_at(int *fd)
 	*fd = -1;
 }
 
-static void order(struct supervisor *s, char what)
+static void order(struct pc_supervisor *s, char what)
 {
 	/* A run that is gone needs no order; SIGPIPE is kept away by the caller's mask (pc_supervise). */
-	if (s->process->control_fd >= 0 && write(s->process->control_fd, &what, 1) < 0)
-		close_at(&s->process->control_fd);
+	if (s->process.control_fd >= 0 && write(s->process.control_fd, &what, 1) < 0)
+		close_at(&s->process.control_fd);
 }
 
-/* Ends everything now: as PID 1 init takes the run with it; the reaper sweeps first, so it is told and not killed. */
-static void kill_run(struct supervisor *s)
+static void signal_init(const struct pc_supervisor *s, int signal)
+{
+	syscall(SYS_pidfd_send_signal, s->process.pidfd, signal, NULL, 0);
+}
+
+/*
+ * Ends everything now. Init is told and not killed: it knows how the command ended, and without a PID namespace it is the one
+ * that sweeps.
+ */
+static void kill_run(struct pc_supervisor *s)
 {
 	order(s, PC_ORDER_KILL);
-	close_at(&s->process->control_fd);
-	s->kill_us = -1;
+	close_at(&s->process.control_fd);
+	s->is_killed = true;
+	s->kill_us = now_us() + INSIST_MS * 1000;
+}
+
+/*
+ * An init that is still there. As PID 1 its death is everybody's. A reaper that the run has stopped goes on; it is never killed,
+ * since nobody else knows its descendants.
+ */
+static void insist(struct pc_supervisor *s)
+{
+	signal_init(s, s->process.has_pid_namespace ? SIGKILL : SIGCONT);
+	s->kill_us = now_us() + INSIST_MS * 1000;
 }
 
 /* SIGTERM first, so that the command can say what it was doing; everything dies when the grace is over. */
-static void begin_end(struct supervisor *s)
+static void begin_end(struct pc_supervisor *s)
 {
 	s->deadline_us = -1;
-	if (s->how->grace_ms <= 0) {
+	if (s->is_killed)
+		return;
+	if (s->how.grace_ms <= 0) {
 		kill_run(s);
 		return;
 	}
 	order(s, PC_ORDER_TERM);
-	s->kill_us = now_us() + s->how->grace_ms * 1000;
+	s->kill_us = now_us() + s->how.grace_ms * 1000;
 }
 
 /* Whether there may be more to read at once. */
-static bool read_output(struct supervisor *s, struct stream *stream)
+static bool read_output(struct pc_supervisor *s, struct stream *stream)
 {
+	size_t size = s->init_is_dead && stream->due < CHUNK ? stream->due : CHUNK;
 	ssize_t n;
 
-	if (stream->from < 0 || stream->left)
+	if (stream->from < 0 || stream->left || !size)
 		return false;
-	n = read(stream->from, stream->buffer, CHUNK);
+	n = read(stream->from, stream->buffer, size);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (n <= 0) {
 		close_at(&stream->from);
 		return false;
 	}
-	if (stream->to < 0) {
-		pc_capture_add(stream->capture, s->how->capture_bytes, stream->buffer, (size_t)n);
+	if (s->init_is_dead)
+		stream->due -= (size_t)n;
+	if (stream->to < 0)
+		pc_capture_add(stream->capture, s->how.capture_bytes, stream->buffer, (size_t)n);
+	if (stream->to < 0 && !s->how.is_live)
 		return true;
-	}
 	stream->at = 0;
 	stream->left = (size_t)n;
 	return false;
@@ -146,7 +175,7 @@ static void write_output(struct stream *stream)
 	stream->left -= (size_t)n;
 }
 
-static void read_source(struct supervisor *s)
+static void read_source(struct pc_supervisor *s)
 {
 	ssize_t n = read(s->in.source, s->in_buffer, CHUNK);
 
@@ -160,7 +189,7 @@ static void read_source(struct supervisor *s)
 	s->in.left = (size_t)n;
 }
 
-static void write_input(struct supervisor *s)
+static void write_input(struct pc_supervisor *s)
 {
 	ssize_t n = write(s->in.to, s->in.at, s->in.left);
 
@@ -174,62 +203,78 @@ static void write_input(struct supervisor *s)
 	s->in.left -= (size_t)n;
 }
 
-static void close_finished_input(struct supervisor *s)
+static void close_finished_input(struct pc_supervisor *s)
 {
 	/* A terminal does not end: its user types the end. */
-	if (s->how->has_terminal)
+	if (s->how.has_terminal || s->in.is_open)
 		return;
 	if (s->in.to >= 0 && !s->in.left && s->in.source < 0)
 		close_at(&s->in.to);
 }
 
-static void read_status(struct supervisor *s)
+static void read_status(struct pc_supervisor *s)
 {
 	struct pc_status status;
-	ssize_t n = read(s->process->status_fd, &status, sizeof(status));
+	ssize_t n = read(s->process.status_fd, &status, sizeof(status));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n != sizeof(status)) {
-		close_at(&s->process->status_fd);
+		close_at(&s->process.status_fd);
 		return;
 	}
 	if (status.kind != PC_STATUS_EXITED)
 		return;
-	s->result->has_status = true;
-	s->result->wait_status = status.wait_status;
-	s->result->user_us = status.user_us;
-	s->result->system_us = status.system_us;
-	s->result->max_rss_kib = status.max_rss_kib;
+	s->result.has_status = true;
+	s->result.wait_status = status.wait_status;
+	s->result.user_us = status.user_us;
+	s->result.system_us = status.system_us;
+	s->result.max_rss_kib = status.max_rss_kib;
 	s->deadline_us = -1; /* the command made it; only the sweep is left */
 }
 
 /* The command's terminal takes the size of the user's. Source: ioctl_tty(2). */
-static void resize_terminal(const struct supervisor *s)
+static void resize_terminal(const struct pc_supervisor *s)
 {
 	struct winsize size;
 
-	if (s->how->has_terminal && s->out.from >= 0 && ioctl(s->how->in_from_fd, TIOCGWINSZ, &size) == 0)
+	if (s->how.has_terminal && s->out.from >= 0 && ioctl(s->how.in_from_fd, TIOCGWINSZ, &size) == 0)
 		ioctl(s->out.from, TIOCSWINSZ, &size);
 }
 
-static void read_cancel(struct supervisor *s)
+static void cancel(struct pc_supervisor *s, int signal)
 {
-	struct signalfd_siginfo info;
-
-	if (read(s->how->cancel_fd, &info, sizeof(info)) != sizeof(info))
-		return;
-	if (info.ssi_signo == SIGWINCH) {
-		resize_terminal(s);
-		return;
-	}
 	/* The second one means now. */
-	if (s->result->cancel_signal) {
+	if (s->result.cancel_signal) {
 		kill_run(s);
 		return;
 	}
-	s->result->cancel_signal = (int)info.ssi_signo;
+	s->result.cancel_signal = signal;
 	begin_end(s);
+}
+
+static void read_cancel(struct pc_supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->how.cancel_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGWINCH)
+		resize_terminal(s);
+	else
+		cancel(s, (int)info.ssi_signo);
+}
+
+/* Each call of pc_supervise_cancel() adds to what is read here. */
+static void read_wake(struct pc_supervisor *s)
+{
+	uint64_t times;
+
+	if (read(s->how.wake_fd, &times, sizeof(times)) != sizeof(times))
+		return;
+	cancel(s, SIGTERM);
+	if (times > 1)
+		cancel(s, SIGTERM);
 }
 
 /* What has been read is written before more is read: the command waits for its reader, as it would without us. */
@@ -239,26 +284,27 @@ static void fill_stream(const struct stream *stream, struct pollfd *from, struct
 	*to = (struct pollfd){ .fd = stream->left ? stream->to : -1, .events = POLLOUT };
 }
 
-static void fill_polls(const struct supervisor *s, struct pollfd *polls)
+static void fill_polls(const struct pc_supervisor *s, struct pollfd *polls)
 {
 	bool wants_more = s->in.to >= 0 && !s->in.left && s->in.source >= 0;
 
-	polls[WATCH_INIT] = (struct pollfd){ .fd = s->process->pidfd, .events = POLLIN };
-	polls[WATCH_STATUS] = (struct pollfd){ .fd = s->process->status_fd, .events = POLLIN };
+	polls[WATCH_INIT] = (struct pollfd){ .fd = s->process.pidfd, .events = POLLIN };
+	polls[WATCH_STATUS] = (struct pollfd){ .fd = s->process.status_fd, .events = POLLIN };
 	fill_stream(&s->out, &polls[WATCH_OUT], &polls[WATCH_OUT_TO]);
 	fill_stream(&s->err, &polls[WATCH_ERR], &polls[WATCH_ERR_TO]);
 	/* Without bytes to write it is watched for the reader's going alone. */
 	polls[WATCH_IN] = (struct pollfd){ .fd = s->in.to, .events = s->in.left ? POLLOUT : 0 };
 	polls[WATCH_SOURCE] = (struct pollfd){ .fd = wants_more ? s->in.source : -1, .events = POLLIN };
-	polls[WATCH_CANCEL] = (struct pollfd){ .fd = s->how->cancel_fd, .events = POLLIN };
+	polls[WATCH_CANCEL] = (struct pollfd){ .fd = s->how.cancel_fd, .events = POLLIN };
+	polls[WATCH_WAKE] = (struct pollfd){ .fd = s->how.wake_fd, .events = POLLIN };
 	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd){ .fd = -1 };
-	if (s->how->notify) {
-		polls[WATCH_LISTENER] = (struct pollfd){ .fd = pc_notify_listener(s->how->notify), .events = POLLIN };
-		polls[WATCH_BROKER] = (struct pollfd){ .fd = pc_notify_broker(s->how->notify), .events = POLLIN };
+	if (s->how.notify) {
+		polls[WATCH_LISTENER] = (struct pollfd){ .fd = pc_notify_listener(s->how.notify), .events = POLLIN };
+		polls[WATCH_BROKER] = (struct pollfd){ .fd = pc_notify_broker(s->how.notify), .events = POLLIN };
 	}
 }
 
-static int next_timeout_ms(const struct supervisor *s)
+static int next_timeout_ms(const struct pc_supervisor *s, int longest)
 {
 	int64_t until = -1, left;
 
@@ -267,24 +313,49 @@ static int next_timeout_ms(const struct supervisor *s)
 	if (s->kill_us >= 0 && (until < 0 || s->kill_us < until))
 		until = s->kill_us;
 	if (until < 0)
-		return -1;
+		return longest;
 	left = (until - now_us() + 999) / 1000;
-	return left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+	left = left < 0 ? 0 : left > 1000000 ? 1000000 : left;
+	return longest >= 0 && longest < left ? longest : (int)left;
 }
 
-static void check_clock(struct supervisor *s)
+static void check_clock(struct pc_supervisor *s)
 {
 	int64_t now = now_us();
 
-	if (s->kill_us >= 0 && now >= s->kill_us)
-		kill_run(s);
+	if (s->kill_us >= 0 && now >= s->kill_us) {
+		if (s->is_killed)
+			insist(s);
+		else
+			kill_run(s);
+	}
 	if (s->deadline_us >= 0 && now >= s->deadline_us) {
-		s->result->is_timed_out = true;
+		s->result.is_timed_out = true;
 		begin_end(s);
 	}
 }
 
-static void serve_polls(struct supervisor *s, const struct pollfd *polls)
+/*
+ * What the pipes hold when init dies was written before the end: so much is read and no more, since where the run has no PID
+ * namespace someone may be left who writes on. A terminal does not tell how much it holds.
+ */
+static void note_due(const struct pc_supervisor *s, struct stream *stream)
+{
+	int due = 0;
+
+	if (stream->from < 0)
+		return;
+	stream->due = s->how.has_terminal ? TERMINAL_DUE : ioctl(stream->from, FIONREAD, &due) == 0 && due > 0 ? (size_t)due : 0;
+}
+
+static void note_death(struct pc_supervisor *s)
+{
+	s->init_is_dead = true;
+	note_due(s, &s->out);
+	note_due(s, &s->err);
+}
+
+static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 {
 	if (polls[WATCH_OUT].revents)
 		read_output(s, &s->out);
@@ -305,30 +376,32 @@ static void serve_polls(struct supervisor *s, const struct pollfd *polls)
 	close_finished_input(s);
 	if (polls[WATCH_CANCEL].revents)
 		read_cancel(s);
+	if (polls[WATCH_WAKE].revents)
+		read_wake(s);
 	if (polls[WATCH_BROKER].revents)
-		pc_notify_serve_broker(s->how->notify);
+		pc_notify_serve_broker(s->how.notify);
 	if (polls[WATCH_LISTENER].revents & POLLIN)
-		pc_notify_serve_listener(s->how->notify);
+		pc_notify_serve_listener(s->how.notify);
 	else if (polls[WATCH_LISTENER].revents)
-		pc_notify_drop_listener(s->how->notify);
+		pc_notify_drop_listener(s->how.notify);
 	if (polls[WATCH_INIT].revents)
-		s->init_is_dead = true;
+		note_death(s);
 }
 
 /*
- * What the pipes still hold was written before the end. A caller that does not read his own descriptor holds us up, as he would
- * the command itself, but for a run that was ended before its time: that one returns after a grace.
+ * A caller that does not read his own descriptor holds us up, as he would the command itself, but for a run that was ended
+ * before its time: that one returns after a grace. A live stream gives one piece a turn.
  */
-static void drain_stream(struct supervisor *s, struct stream *stream)
+static void drain_stream(struct pc_supervisor *s, struct stream *stream)
 {
-	bool was_ended = s->result->is_timed_out || s->result->cancel_signal;
+	bool was_ended = s->result.is_timed_out || s->result.cancel_signal;
 
 	for (;;) {
 		struct pollfd room = { .fd = stream->to, .events = POLLOUT };
 
 		while (read_output(s, stream))
 			;
-		if (!stream->left)
+		if (!stream->left || stream->to < 0)
 			return;
 		if (poll(&room, 1, was_ended ? DRAIN_GRACE_MS : -1) == 0)
 			return;
@@ -336,17 +409,24 @@ static void drain_stream(struct supervisor *s, struct stream *stream)
 	}
 }
 
-static void drain(struct supervisor *s)
+/* Init's last word may have come with its death. */
+static void drain_status(struct pc_supervisor *s)
 {
-	drain_stream(s, &s->out);
-	drain_stream(s, &s->err);
-	while (s->process->status_fd >= 0 && !s->result->has_status) {
-		struct pollfd ready = { .fd = s->process->status_fd, .events = POLLIN };
+	while (s->process.status_fd >= 0 && !s->result.has_status) {
+		struct pollfd ready = { .fd = s->process.status_fd, .events = POLLIN };
 
 		if (poll(&ready, 1, 0) <= 0)
 			break;
 		read_status(s);
 	}
+}
+
+static void drain(struct pc_supervisor *s)
+{
+	drain_status(s);
+	drain_stream(s, &s->out);
+	drain_stream(s, &s->err);
+	s->is_drained = !s->how.is_live || (!s->out.left && !s->err.left);
 }
 
 static int set_nonblocking(int fd)
@@ -359,9 +439,9 @@ static int set_nonblocking(int fd)
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-static int prepare(struct supervisor *s)
+static int prepare(struct pc_supervisor *s)
 {
-	const struct pc_supervision *how = s->how;
+	const struct pc_supervision *how = &s->how;
 	int rc;
 
 	/* Only our ends of our pipes: the flag belongs to the open file, which the command does not share. */
@@ -371,9 +451,9 @@ static int prepare(struct supervisor *s)
 	if (rc == 0)
 		rc = set_nonblocking(how->in_fd);
 	if (rc == 0 && how->out_to_fd < 0)
-		rc = pc_capture_init(&s->result->out, how->capture_bytes);
+		rc = pc_capture_init(&s->result.out, how->capture_bytes);
 	if (rc == 0 && how->err_to_fd < 0)
-		rc = pc_capture_init(&s->result->err, how->capture_bytes);
+		rc = pc_capture_init(&s->result.err, how->capture_bytes);
 	s->out.buffer = malloc(CHUNK);
 	s->err.buffer = malloc(CHUNK);
 	s->in_buffer = malloc(CHUNK);
@@ -382,99 +462,147 @@ static int prepare(struct supervisor *s)
 	return rc;
 }
 
-static int loop(struct supervisor *s)
-{
-	struct pollfd polls[WATCHES];
-
-	resize_terminal(s);
-	while (!s->init_is_dead) {
-		fill_polls(s, polls);
-		if (poll(polls, WATCHES, next_timeout_ms(s)) < 0 && errno != EINTR)
-			return -errno;
-		serve_polls(s, polls);
-		check_clock(s);
-	}
-	drain(s);
-	return 0;
-}
-
-static void reap(struct supervisor *s)
+static void reap(const struct pc_supervisor *s)
 {
 	siginfo_t info;
 
-	while (waitid((idtype_t)P_PIDFD, (id_t)s->process->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+	while (waitid((idtype_t)P_PIDFD, (id_t)s->process.pidfd, &info, WEXITED) < 0 && errno == EINTR)
 		;
 }
 
-static void finish(struct supervisor *s)
+/* Whether or not waitid(2) is ours to win: a pidfd is readable when its process is dead. */
+static void await_death(struct pc_supervisor *s)
 {
-	if (!s->init_is_dead) {
+	struct pollfd dead = { .fd = s->process.pidfd, .events = POLLIN };
+
+	if (!s->is_killed)
 		kill_run(s);
-		reap(s);
+	while (poll(&dead, 1, INSIST_MS) <= 0)
+		insist(s);
+}
+
+/* One turn of the loop: waits at most `timeout_ms` for something to happen, and sees to it. */
+static int turn(struct pc_supervisor *s, int timeout_ms)
+{
+	struct pollfd polls[WATCHES];
+
+	fill_polls(s, polls);
+	if (poll(polls, WATCHES, next_timeout_ms(s, timeout_ms)) < 0) {
+		if (errno != EINTR)
+			return -errno;
+		return 0;
 	}
+	serve_polls(s, polls);
+	return 0;
+}
+
+int pc_supervise_step(struct pc_supervisor *s, int timeout_ms)
+{
+	int rc;
+
+	if (s->is_drained)
+		return 1;
+	if (s->how.is_live)
+		s->out.left = s->err.left = 0;
+	if (!s->init_is_dead) {
+		rc = turn(s, timeout_ms);
+		if (rc < 0)
+			return rc;
+		check_clock(s);
+		if (!s->init_is_dead || (s->how.is_live && (s->out.left || s->err.left)))
+			return 0;
+	}
+	drain(s);
+	return s->is_drained;
+}
+
+const char *pc_supervise_output(const struct pc_supervisor *s, bool is_error, size_t *size)
+{
+	const struct stream *stream = is_error ? &s->err : &s->out;
+
+	*size = s->how.is_live ? stream->left : 0;
+	return stream->buffer;
+}
+
+int pc_supervise_give(struct pc_supervisor *s, const char *data, size_t size)
+{
+	if (s->in.to < 0 || !s->in.is_open)
+		return -EPIPE;
+	if (s->in.left)
+		return -EAGAIN;
+	s->in.at = data;
+	s->in.left = size;
+	return 0;
+}
+
+void pc_supervise_end_input(struct pc_supervisor *s)
+{
+	s->in.is_open = false;
+	close_finished_input(s);
+}
+
+size_t pc_supervise_ungiven(const struct pc_supervisor *s)
+{
+	return s->in.to < 0 ? 0 : s->in.left;
+}
+
+static void end(struct pc_supervisor *s)
+{
+	if (!s->init_is_dead)
+		await_death(s);
 	reap(s);
-	pc_notify_close(s->how->notify, &s->result->denials);
-	close_at(&s->process->pidfd);
-	close_at(&s->process->status_fd);
-	close_at(&s->process->control_fd);
+	pc_notify_close(s->how.notify, &s->result.denials);
+	close_at(&s->process.pidfd);
+	close_at(&s->process.status_fd);
+	close_at(&s->process.control_fd);
 	close_at(&s->out.from);
 	close_at(&s->err.from);
 	close_at(&s->in.to);
 	free(s->out.buffer);
 	free(s->err.buffer);
 	free(s->in_buffer);
-	s->result->duration_us = (uint64_t)(now_us() - s->start_us);
+	s->result.duration_us = (uint64_t)(now_us() - s->start_us);
 }
 
-/* Writing to a pipe whose reader is gone raises SIGPIPE; it is blocked meanwhile, and ours is taken back before. */
-static void block_sigpipe(sigset_t *before)
+void pc_supervise_finish(struct pc_supervisor *s, struct pc_result *result)
 {
-	sigset_t pipe_only;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_only, before);
+	end(s);
+	*result = s->result;
+	free(s);
 }
 
-static void restore_sigpipe(const sigset_t *before)
+int pc_supervise_start(const struct pc_process *process, const struct pc_supervision *how, struct pc_supervisor **started)
 {
-	static const struct timespec at_once;
-	sigset_t pipe_only;
-
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	if (!sigismember(before, SIGPIPE))
-		while (sigtimedwait(&pipe_only, NULL, &at_once) > 0)
-			;
-	pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
-int pc_supervise(struct pc_process *process, const struct pc_supervision *how, struct pc_result *result)
-{
-	struct supervisor s = {
-		.process = process,
-		.how = how,
-		.result = result,
-		.out = { .from = how->out_fd, .to = how->out_to_fd, .capture = &result->out },
-		.err = { .from = how->err_fd, .to = how->err_to_fd, .capture = &result->err },
-		.in = { .to = how->in_fd, .source = how->in_from_fd, .at = how->input, .left = how->input_size },
+	struct pc_supervisor first = {
+		.process = *process,
+		.how = *how,
+		.out = { .from = how->out_fd, .to = how->out_to_fd },
+		.err = { .from = how->err_fd, .to = how->err_to_fd },
+		.in = { .to = how->in_fd, .source = how->in_from_fd, .at = how->input, .left = how->input_size,
+			.is_open = how->is_input_open },
 		.start_us = now_us(),
 		.deadline_us = -1,
 		.kill_us = -1,
 	};
-	sigset_t before;
+	struct pc_supervisor *s;
 	int rc;
 
-	*result = (struct pc_result){ 0 };
-	if (how->timeout_ms >= 0)
-		s.deadline_us = s.start_us + how->timeout_ms * 1000;
-	block_sigpipe(&before);
-	rc = prepare(&s);
-	if (rc == 0) {
-		close_finished_input(&s);
-		rc = loop(&s);
+	s = malloc(sizeof(*s));
+	rc = s ? prepare(&first) : -ENOMEM;
+	if (rc < 0) {
+		end(&first);
+		pc_capture_free(&first.result.out);
+		pc_capture_free(&first.result.err);
+		free(s);
+		return rc;
 	}
-	finish(&s);
-	restore_sigpipe(&before);
-	return rc;
+	*s = first;
+	s->out.capture = &s->result.out;
+	s->err.capture = &s->result.err;
+	if (how->timeout_ms >= 0)
+		s->deadline_us = s->start_us + how->timeout_ms * 1000;
+	close_finished_input(s);
+	resize_terminal(s);
+	*started = s;
+	return 0;
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "core/plan.h"
+#include "platform/linux/image.h"
 #include "platform/platform.h"
 #include "spec/support/plan_builder.h"
 
@@ -312,7 +313,7 @@ static void execveat_refused(struct scene *s)
 static void close_range_refused(struct scene *s)
 {
 	(void)s;
-	refuse_call(SYS_close_range, 0, 8);
+	refuse_call(SYS_close_range, 0, PC_INIT_FREE);
 }
 
 static void subreaper_refused(struct scene *s)

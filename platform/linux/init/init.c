@@ -27,12 +27,15 @@
 #define SIG_KILL 9
 #define SIG_TERM 15
 #define SIG_CHLD 17
+#define SIG_CONT 18
 
 struct init {
 	struct pc_image *image;
 	struct pc_status failed;	/* written by the command's child, whose memory this is until it execs */
 	int ruleset_fd;
 	int command;			/* pid, 0 once reaped */
+	int children_fd;		/* without a PID namespace: the list of our children */
+	unsigned long reaped;		/* how many so far */
 	bool ended;
 };
 
@@ -196,8 +199,21 @@ static int reap(struct init *init)
 		pid = pc_sys4(__NR_wait4, -1, pc_ptr(&wait_status), WNOHANG | __WALL, pc_ptr(&usage));
 		if (pid <= 0)
 			return pid == -E_CHILD ? -E_CHILD : 0;
+		init->reaped++;
 		if (pid == init->command)
 			command_ended(init, wait_status, &usage);
+	}
+}
+
+/* The command leads its own session and group: -pid reaches what it started there. A stopped one is to hear of it too. */
+static void ask_to_end(const struct init *init)
+{
+	static const int signals[] = { SIG_TERM, SIG_CONT };
+	unsigned int i;
+
+	for (i = 0; init->command && i < 2; i++) {
+		pc_sys2(__NR_kill, -init->command, signals[i]);
+		pc_sys2(__NR_kill, init->command, signals[i]);
 	}
 }
 
@@ -210,11 +226,7 @@ static bool host_says_end(struct init *init)
 	if (rc == -E_AGAIN || rc == -E_INTR)
 		return false;
 	if (rc == 1 && order == PC_ORDER_TERM) {
-		/* The command leads its own session and group: -pid reaches what it started there. */
-		if (init->command) {
-			pc_sys2(__NR_kill, -init->command, SIG_TERM);
-			pc_sys2(__NR_kill, init->command, SIG_TERM);
-		}
+		ask_to_end(init);
 		return false;
 	}
 	return true; /* an order to kill, end of file, or an error */
@@ -249,16 +261,59 @@ static void serve(struct init *init)
 	}
 }
 
-/* ---- sweeping without a PID namespace ---------------------------------------------------------------------------------- */
+/* ---- the end of everything ---------------------------------------------------------------------------------------------- */
 
-/* Kills every pid in a list such as "12 34 56 ", as /proc/self/task/ID/children gives it. */
-static void kill_listed(const char *text, long size)
+/*
+ * As PID 1: everybody at once, and no process can start another meanwhile, since kill(-1) and fork exclude each other. The
+ * command is waited for, so that the host learns what it had used.
+ */
+static void kill_namespace(struct init *init)
 {
-	long i, pid = 0;
+	struct rusage usage;
+	int wait_status;
+	long pid;
 
+	pc_sys2(__NR_kill, -1, SIG_KILL);
+	while (init->command) {
+		pid = pc_sys4(__NR_wait4, -1, pc_ptr(&wait_status), __WALL, pc_ptr(&usage));
+		if (pid == init->command)
+			command_ended(init, wait_status, &usage);
+		else if (pid < 0 && pid != -E_INTR)
+			return;
+	}
+}
+
+static unsigned char children[65536];
+
+/*
+ * Opened before the command runs: later it could use up every descriptor of the system, and what cannot be listed cannot be
+ * killed. Source: proc(5), /proc/pid/task/tid/children (CONFIG_PROC_CHILDREN, Linux 3.5; in every distribution's kernel).
+ */
+static int open_children(void)
+{
+	int fd, rc;
+
+	fd = pc_sys_openat(AT_CWD, "/proc/thread-self/children", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	/* Above the numbers that are closed once the command runs. */
+	rc = pc_sys_fcntl(fd, F_DUPFD_CLOEXEC, PC_INIT_FREE);
+	pc_sys_close(fd);
+	return rc;
+}
+
+/*
+ * Kills every pid in the list, such as "12 34 56 ". None can have been given anew: a dead child keeps its number until we reap
+ * it. A number cut at the buffer's end is dropped, and read whole when those before it are gone.
+ */
+static void kill_children(const struct init *init)
+{
+	long size, i, pid = 0;
+
+	size = pc_sys4(__NR_pread64, init->children_fd, pc_ptr(children), sizeof(children), 0);
 	for (i = 0; i < size; i++) {
-		if (text[i] >= '0' && text[i] <= '9') {
-			pid = pid * 10 + (text[i] - '0');
+		if (children[i] >= '0' && children[i] <= '9') {
+			pid = pid * 10 + (children[i] - '0');
 			continue;
 		}
 		if (pid > 1)
@@ -268,39 +323,47 @@ static void kill_listed(const char *text, long size)
 }
 
 /*
- * One buffer a pass: a number cut at its end is dropped, and read whole in a later pass when those before it are gone.
- * Source: proc(5), /proc/pid/task/tid/children (CONFIG_PROC_CHILDREN, Linux 3.5; in every distribution's kernel).
- */
-static int kill_children(void)
-{
-	char text[4096];
-	long size;
-	int fd;
-
-	fd = pc_sys_openat(AT_CWD, "/proc/thread-self/children", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	size = pc_sys_read(fd, text, sizeof(text));
-	pc_sys_close(fd);
-	if (size < 0)
-		return (int)size;
-	kill_listed(text, size);
-	return 0;
-}
-
-/*
- * Kills children until none is left; the children of a killed one become ours and are next. Processes that fork faster than
- * this kills are outrun in the end, since each pass reaps all that it killed.
+ * Kills children until none is left; the children of a killed one become ours and are next. A failure to list them (no memory)
+ * is met by trying again: this never gives up.
  */
 static void sweep(struct init *init)
 {
-	struct __kernel_timespec pause = { .tv_nsec = 200000 };
+	enum { SHORTEST_NS = 50000, LONGEST_NS = 20000000 };
+	struct __kernel_timespec pause = { .tv_nsec = SHORTEST_NS };
+	unsigned long reaped;
 
-	while (reap(init) != -E_CHILD) {
-		if (kill_children() < 0)
-			return; /* the report names process_tree wherever this path is taken */
+	for (;;) {
+		reaped = init->reaped;
+		if (reap(init) == -E_CHILD)
+			return;
+		kill_children(init);
+		/* Who sleeps in the kernel dies when he wakes: nothing is gained by asking all the time. */
+		if (init->reaped != reaped)
+			pause.tv_nsec = SHORTEST_NS;
+		else if (pause.tv_nsec < LONGEST_NS)
+			pause.tv_nsec *= 2;
 		pc_sys2(__NR_nanosleep, pc_ptr(&pause), 0);
 	}
+}
+
+/* Exec keeps what the host ignores, and who ignores SIGCHLD is told of no child's end. */
+static int expect_children(void)
+{
+	static const uint64_t fresh[4];
+
+	return (int)pc_sys4(__NR_rt_sigaction, SIG_CHLD, pc_ptr(fresh), 0, sizeof(uint64_t));
+}
+
+/* What the sweep needs, before there is anything to sweep. */
+static int become_reaper(struct init *init)
+{
+	int rc;
+
+	rc = pc_sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (rc < 0)
+		return rc;
+	rc = init->children_fd = open_children();
+	return rc < 0 ? rc : 0;
 }
 
 __attribute__((noreturn, used)) void pc_init_main(void);
@@ -308,19 +371,21 @@ __attribute__((noreturn, used)) void pc_init_main(void);
 void pc_init_main(void)
 {
 	struct init init = { .ruleset_fd = PC_INIT_RULESET };
+	int rc;
 
 	/* Nobody may trace it or look into its memory, not even a process of the same user. */
 	pc_sys_prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	init.image = map_image();
-	if (init.image->flags & PC_IMAGE_REAPER) {
-		int rc = pc_sys_prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-
-		if (rc < 0)
-			fail(PC_STEP_INIT, rc);
-	}
+	rc = expect_children();
+	if (rc == 0 && init.image->flags & PC_IMAGE_REAPER)
+		rc = become_reaper(&init);
+	if (rc < 0)
+		fail(PC_STEP_INIT, rc);
 	serve(&init);
 	if (init.image->flags & PC_IMAGE_REAPER)
 		sweep(&init);
+	else if (init.command)
+		kill_namespace(&init);
 	pc_sys_exit(0);
 }
 
