@@ -70,6 +70,14 @@ function Flat:bytes(bytes)
   return at
 end
 
+---@param value string|table|integer|nil
+local function argument(self, value)
+  if value == nil or math.type(value) == "integer" then
+    return value or 0
+  end
+  return self:reference(value)
+end
+
 ---@class procage.FlatOp
 ---@field a? string|table|integer
 ---@field b? string|table|integer
@@ -90,11 +98,8 @@ function Flat:add(name, op)
       flags = flags | bit
     end
   end
-  local function argument(value)
-    return type(value) == "number" and value or value ~= nil and self:reference(value) or 0
-  end
-  self.ops[#self.ops + 1] = string.pack("<I4I4I4I4I4I4i8", code, flags, argument(op.a), argument(op.b), op.slot or 0, 0,
-    op.value or 0)
+  local a, b = argument(self, op.a), argument(self, op.b)
+  self.ops[#self.ops + 1] = string.pack("<I4I4I4I4I4I4i8", code, flags, a, b, op.slot or 0, 0, op.value or 0)
 end
 
 ---@param is_unconfined? boolean  says on purpose that nothing is confined

@@ -121,11 +121,18 @@ local function expand(rules, denied, tree, access, stamps)
     return
   end
   stamps[tree] = disk.mark(tree)
+  local prefix, hidden_files = tree == "/" and "/" or tree .. "/", denied.files[tree]
   for _, entry in ipairs(entries_of(denied, tree)) do
+    local child = prefix .. entry.name
     -- A link needs no rule, and a rule on one would be a rule on what it leads to, hidden or not.
-    if GRANTED[entry.kind] and not is_copy(entry.name, denied.files[tree] or {}) then
-      expand(rules, denied, path.join(tree, entry.name), access, stamps)
+    if not GRANTED[entry.kind] or hidden_files and is_copy(entry.name, hidden_files) then
+      goto continue
+    elseif denied.above[child] or denied.exact[child] then
+      expand(rules, denied, child, access, stamps)
+    else
+      rules[#rules + 1] = { path = child, access = access, optional = true }
     end
+    ::continue::
   end
 end
 
