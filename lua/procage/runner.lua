@@ -29,7 +29,8 @@ Policy.__index = Policy
 ---@field root string  the workspace
 ---@field home? string
 ---@field env? table<string, string>  the caller's environment; default: this process's
----@field host? procage.Host  explain only: a run needs what this machine has
+---@field host? procage.Host  a poorer one than this machine is
+---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 --- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
 local function own_environment()
@@ -45,7 +46,7 @@ end
 
 --- A hand-written host may claim less than this machine has, never more.
 local function check_host(given, real)
-  for _, fact in ipairs({ "seccomp_filter", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts" }) do
+  for _, fact in ipairs({ "seccomp_filter", "seccomp_notify", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts" }) do
     if given[fact] and not real[fact] then
       return nil, ("host: %s is claimed and this machine has it not"):format(fact)
     end
@@ -95,7 +96,11 @@ function M.load(name, config, options)
     load_notices = notices,
     given_host = options.host,
   }, Policy)
-  return self:fit()
+  local fitted, why, code = self:fit()
+  if not fitted and not (options.explains and code == fit.UNAVAILABLE) then
+    return nil, why, code
+  end
+  return self
 end
 
 function Policy:fit()

@@ -210,7 +210,7 @@ function M.load(chosen)
     end
   end
   local policy, code
-  policy, message, code = procage.policy.load(name, config, { root = root })
+  policy, message, code = procage.policy.load(name, config, { root = root, explains = chosen.host_file ~= nil })
   if not policy then
     return nil, message, code == fit.UNAVAILABLE and 126 or 2
   end
