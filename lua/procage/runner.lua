@@ -14,6 +14,7 @@ local plans = require("procage.plan")
 local policy = require("procage.policy")
 local report_room = require("procage.report")
 local resolve = require("procage.resolve")
+local running = require("procage.running")
 local survey_room = require("procage.survey")
 
 local M = {}
@@ -240,22 +241,42 @@ local function programs(name, cwd, path_variable)
   return list
 end
 
-local function check_command(cmd)
-  local known = { cwd = "string", env = "table", timeout_ms = "number", stdin = "string", stream = "boolean",
-    cancel_signals = "boolean", terminal = "boolean" }
+--- What a command may say besides its words; `run` and `start` add their own.
+local command_keys = { cwd = "string", env = "table", timeout_ms = "number" }
+local run_keys = { stream = "boolean", cancel_signals = "boolean", terminal = "boolean", on_output = "function" }
+
+--- "closed", "inherit", bytes, {file = path} or, for a run that is stepped, {pipe = true}.
+local function check_stdin(stdin, may_be_pipe)
+  if type(stdin) == "table" then
+    local key, value = next(stdin)
+    local is_only = next(stdin, key) == nil
+    if is_only and key == "file" and type(value) == "string" and path.is_absolute(value) then
+      return true
+    end
+    return is_only and may_be_pipe and key == "pipe" and value == true
+  end
+  return type(stdin) == "string"
+end
+
+local function check_command(cmd, what, own_keys)
   for key, value in pairs(cmd) do
+    local expected = command_keys[key] or own_keys[key]
     if math.type(key) == "integer" then
       if type(value) ~= "string" or value:find("\0", 1, true) then
-        error(("run: argument %d: a string without NUL is expected"):format(key), 3)
+        error(("%s: argument %d: a string without NUL is expected"):format(what, key), 3)
       end
-    elseif not known[key] then
-      error(("run: unknown key %s"):format(tostring(key)), 3)
-    elseif type(value) ~= known[key] then
-      error(("run: %s: a %s is expected"):format(key, known[key]), 3)
+    elseif key == "stdin" then
+      if not check_stdin(value, what == "start") then
+        error(("%s: stdin: a string or {file = absolute path} is expected"):format(what), 3)
+      end
+    elseif not expected then
+      error(("%s: unknown key %s"):format(what, tostring(key)), 3)
+    elseif type(value) ~= expected then
+      error(("%s: %s: a %s is expected"):format(what, key, expected), 3)
     end
   end
   if cmd[1] == nil then
-    error("run: no command", 3)
+    error(what .. ": no command", 3)
   end
 end
 
@@ -275,9 +296,12 @@ local function specification(self, cmd, cwd, directory)
     directory = directory,
     takes_signals = cmd.cancel_signals,
     timeout_ms = cmd.timeout_ms or self.fitted.limits.timeout_ms,
+    grace_ms = self.fitted.limits.grace_ms,
     capture_bytes = self.fitted.limits.output_bytes,
   }
-  if cmd.stdin == "inherit" then
+  if type(cmd.stdin) == "table" then
+    spec.stdin_path, spec.is_input_open = cmd.stdin.file, cmd.stdin.pipe
+  elseif cmd.stdin == "inherit" then
     spec.stdin_fd = 0
   elseif cmd.stdin and cmd.stdin ~= "closed" then
     spec.stdin = cmd.stdin
@@ -306,9 +330,9 @@ local function temporary_base(caller)
 end
 
 --- Moves out what someone else would run, once nothing of the run is left to put it back.
-local function settle(self, outcome, noted)
+local function settle(self, outcome, survey, noted)
   local target
-  local found = handoff.settle(self.survey.watch, noted, function(name)
+  local found = handoff.settle(survey.watch, noted, function(name)
     return inert.is_repository(name)
   end, function()
     target = target or resolve.quarantine(self.context)
@@ -350,12 +374,40 @@ local function add(list, more)
   table.move(more, 1, #more, #list + 1, list)
 end
 
-local function finish(self, outcome, before)
-  check_masks(self, outcome, before.masked)
-  settle(self, outcome, before.handoff)
+--- Nobody but the kernel and who may signal it kills an init: the run itself cannot where it has a PID namespace.
+local function note_loss(self, outcome)
+  if not outcome.is_lost then
+    return
+  end
+  outcome.notices[#outcome.notices + 1] = "the run's init was killed: how the command ended is unknown"
+    .. (uses(self.fitted, "pidns") and "" or ", and a process of it may still run")
+end
+
+--- What is left to do once everything that a run started is dead.
+---@param begun table  of Policy:attempt
+---@param raw table  as core.run returns it
+local function conclude(self, begun, raw)
+  local outcome = outcomes.new(raw, self.report, self.fitted)
+  local removed, left
+  if begun.directory then
+    removed, left = core.remove_tree(begun.directory)
+  end
+  if begun.directory and not removed then
+    outcome.notices[#outcome.notices + 1] = "the run's private directory is left: " .. left
+  end
+  note_loss(self, outcome)
+  check_masks(self, outcome, begun.masked)
+  settle(self, outcome, begun.survey, begun.handoff)
   if outcome.dropped_bytes > 0 then
     outcome.notices[#outcome.notices + 1] = ("%d bytes of output were dropped"):format(outcome.dropped_bytes)
   end
+  -- Told apart from what happened: a caller may know the gaps by now, but not what a run has just done.
+  outcome.events = outcome.notices
+  local notices = report_room.notices(self.report)
+  add(notices, self.load_notices)
+  add(notices, begun.survey.notices)
+  add(notices, outcome.events)
+  outcome.notices = notices
   return outcome
 end
 
@@ -367,7 +419,8 @@ local function is_stale(detail)
     detail.op == "tree_attach")
 end
 
-function Policy:attempt(cmd, cwd)
+--- One try to start a command: what `go` (core.run or core.start) made of it, and what there was before.
+function Policy:attempt(cmd, cwd, go)
   local plan, message, code = self:plan()
   if not plan then
     return nil, message, code
@@ -379,30 +432,25 @@ function Policy:attempt(cmd, cwd)
       return nil, message, code
     end
   end
-  local before = { masked = marks_of(self.survey.inside), handoff = handoff.note(self.survey.watch) }
-  local raw, why, errno, detail = core.run(plan, specification(self, cmd, cwd, directory))
-  local removed, left
-  if directory then
-    removed, left = core.remove_tree(directory)
-  end
-  if not raw then
+  -- Another run may have the plan made anew meanwhile: this one is judged by its own survey.
+  local begun = {
+    survey = self.survey,
+    masked = marks_of(self.survey.inside),
+    handoff = handoff.note(self.survey.watch),
+    directory = directory,
+  }
+  local result, why, errno, detail = go(plan, specification(self, cmd, cwd, directory))
+  if not result then
+    if directory then
+      core.remove_tree(directory)
+    end
     return nil, why, errno, detail
   end
-  local outcome = outcomes.new(raw, self.report, self.fitted)
-  if directory and not removed then
-    outcome.notices[#outcome.notices + 1] = "the run's private directory is left: " .. left
-  end
-  return finish(self, outcome, before)
+  begun.result = result
+  return begun
 end
 
---- Runs one command. The outcome says how it ended; nil says that it never ran.
----@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes, stream=, terminal=, cancel_signals=}
----@return procage.Outcome?
----@return string? message
----@return any code
----@return table? detail  {step, op, path, errno}
-function Policy:run(cmd)
-  check_command(cmd)
+function Policy:launch(cmd, go)
   local ok, message, code = policy.admit(self.report, self.profile.accept, self.mode)
   if not ok then
     return nil, message, code
@@ -411,22 +459,63 @@ function Policy:run(cmd)
   if not exists then
     return nil, cwd .. ": no such directory", ENOENT, { step = "directory", errno = ENOENT }
   end
-  local outcome, why, errno, detail = self:attempt(cmd, cwd)
-  if not outcome and is_stale(detail) then
+  local begun, why, errno, detail = self:attempt(cmd, cwd, go)
+  if not begun and is_stale(detail) then
     self.made = nil
-    outcome, why, errno, detail = self:attempt(cmd, cwd)
+    begun, why, errno, detail = self:attempt(cmd, cwd, go)
   end
-  if not outcome then
+  if not begun and detail and detail.step == "input" then
+    why = ("%s: %s"):format(cmd.stdin.file, why)
+  end
+  return begun, why, errno, detail
+end
+
+--- Runs one command. The outcome says how it ended; nil says that it never ran. With `on_output` its output is told as it
+--- comes, in pieces, and captured as well; an error of that function kills the run and is raised.
+---@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes|{file=}, on_output=, stream=, terminal=,
+---  cancel_signals=}
+---@return procage.Outcome?
+---@return string? message
+---@return any code
+---@return table? detail  {step, op, path, errno}
+function Policy:run(cmd)
+  check_command(cmd, "run", run_keys)
+  if cmd.on_output then
+    if cmd.stream or cmd.terminal or cmd.cancel_signals then
+      error("run: on_output goes without stream, terminal and cancel_signals", 2)
+    end
+    local run, message, code, detail = self:begin(cmd)
+    if not run then
+      return nil, message, code, detail
+    end
+    return run:wait(cmd.on_output)
+  end
+  local begun, why, errno, detail = self:launch(cmd, core.run)
+  if not begun then
     return nil, why, errno, detail
   end
-  -- Told apart from what happened: a caller may know the gaps by now, but not what a run has just done.
-  outcome.events = outcome.notices
-  local notices = report_room.notices(self.report)
-  add(notices, self.load_notices)
-  add(notices, self.survey.notices)
-  add(notices, outcome.events)
-  outcome.notices = notices
-  return outcome
+  return conclude(self, begun, begun.result)
+end
+
+function Policy:begin(cmd)
+  local begun, why, errno, detail = self:launch(cmd, core.start)
+  if not begun then
+    return nil, why, errno, detail
+  end
+  return running.new(begun.result, function(raw)
+    return conclude(self, begun, raw)
+  end)
+end
+
+--- Starts one command, for a caller who steps it; a run that he lets go of is killed.
+---@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes|{file=}|{pipe=true}}
+---@return procage.Run?
+---@return string? message
+---@return any code
+---@return table? detail
+function Policy:start(cmd)
+  check_command(cmd, "start", {})
+  return self:begin(cmd)
 end
 
 return M
