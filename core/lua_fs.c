@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void set_integer(lua_State *L, const char *key, lua_Integer value)
 {
@@ -198,19 +199,67 @@ static int fs_make_dir(lua_State *L)
 	return pc_push_result(L, pc_make_directory(path, (unsigned int)mode), path);
 }
 
-/* core.private_dir(base) -> path | nil, message, errno: base/procage-XXXXXX with tmp, var and shm in it, all mode 0700 */
+#define LOCK "procage.lock"
+
+/* That a private directory is in use; until closed or collected. */
+struct lock {
+	int fd;
+};
+
+/* close, __gc and __close: may run twice. */
+static int lock_close(lua_State *L)
+{
+	struct lock *lock = luaL_checkudata(L, 1, LOCK);
+	int fd = lock->fd;
+
+	lock->fd = -1;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/*
+ * core.private_dir(base) -> path, lock | nil, message, errno: base/procage-XXXXXX with tmp, var and shm in it, all mode 0700.
+ * Once the lock is closed, collected, or its process is dead, private_sweep may remove the directory.
+ */
 static int fs_private_dir(lua_State *L)
 {
 	const char *base = pc_check_path(L, 1);
+	struct lock *lock;
 	char path[PATH_MAX];
 	int rc, size;
 
 	size = snprintf(path, sizeof(path), "%s/procage-XXXXXX", strcmp(base, "/") ? base : "");
 	luaL_argcheck(L, size > 0 && (size_t)size < sizeof(path), 1, "path too long");
+	lock = lua_newuserdatauv(L, sizeof(*lock), 0);
+	lock->fd = -1;
+	luaL_setmetatable(L, LOCK);
 	rc = pc_private_directory(path);
 	if (rc < 0)
 		return pc_push_result(L, rc, base);
+	lock->fd = rc;
 	lua_pushstring(L, path);
+	lua_insert(L, -2);
+	return 2;
+}
+
+/* core.private_claim(path) -> true | nil, message, errno: it is this process's, whatever it becomes */
+static int fs_private_claim(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+
+	return pc_push_result(L, pc_private_claim(path), path);
+}
+
+/* core.private_sweep(base) -> count | nil, message, errno: removes private directories that are nobody's any more */
+static int fs_private_sweep(lua_State *L)
+{
+	const char *base = pc_check_path(L, 1);
+	int rc = pc_private_sweep(base);
+
+	if (rc < 0)
+		return pc_push_result(L, rc, base);
+	lua_pushinteger(L, rc);
 	return 1;
 }
 
@@ -233,9 +282,24 @@ void pc_open_fs(lua_State *L)
 		{ "move", fs_move },
 		{ "make_dir", fs_make_dir },
 		{ "private_dir", fs_private_dir },
+		{ "private_claim", fs_private_claim },
+		{ "private_sweep", fs_private_sweep },
 		{ "remove_tree", fs_remove_tree },
 		{ NULL, NULL },
 	};
 
+	static const luaL_Reg lock_metamethods[] = {
+		{ "__gc", lock_close },
+		{ "__close", lock_close },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, LOCK);
+	luaL_setfuncs(L, lock_metamethods, 0);
+	lua_pushcfunction(L, lock_close);
+	lua_setfield(L, -2, "close");
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
 	luaL_setfuncs(L, functions, 0);
 }

@@ -195,13 +195,46 @@ static int ruleset_tostring(lua_State *L)
 	return 1;
 }
 
+/*
+ * core.confine_process(trees) -> true | nil, message, errno[, threads]: the calling process writes beneath these alone, for good
+ */
+static int confine_process(lua_State *L)
+{
+	struct pc_confine_failure failure;
+	const char **trees;
+	lua_Integer count, i;
+	int rc;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	count = luaL_len(L, 1);
+	luaL_argcheck(L, count >= 0 && count <= 65536, 1, "too many trees");
+	trees = lua_newuserdatauv(L, ((size_t)count + 1) * sizeof(*trees), 0);
+	for (i = 0; i < count; i++) {
+		lua_rawgeti(L, 1, i + 1);
+		trees[i] = pc_check_path(L, 3);
+		lua_pop(L, 1); /* the caller's table holds it */
+	}
+	trees[count] = NULL;
+	rc = pc_confine_process(trees, &failure);
+	if (rc == 0 || !failure.threads)
+		return pc_push_result(L, rc, failure.path ? failure.path : "Landlock");
+	lua_pushnil(L);
+	lua_pushfstring(L, "this process has %d threads, and Landlock before ABI 8 confines the calling one only",
+			(int)failure.threads);
+	lua_pushinteger(L, -rc);
+	lua_pushinteger(L, failure.threads);
+	return 4;
+}
+
 void pc_open_landlock(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "landlock_abi", landlock_abi },	  { "landlock_cap_abi", landlock_cap_abi },
 		{ "landlock_errata", landlock_errata },	  { "landlock_bits", landlock_bits },
 		{ "landlock_mask", landlock_mask },	  { "landlock_file_mask", landlock_file_mask },
-		{ "landlock_ruleset", landlock_ruleset }, { NULL, NULL },
+		{ "landlock_ruleset", landlock_ruleset }, { "confine_process", confine_process },
+		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
 		{ "add_path", ruleset_add_path },

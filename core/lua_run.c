@@ -150,6 +150,15 @@ static void check_input(lua_State *L, int spec, struct pc_run *run)
 	lua_pop(L, 1);
 }
 
+static void check_words(lua_State *L, int spec, struct pc_command *command)
+{
+	command->argv = check_list(L, spec, "argv", false);
+	command->envp = check_list(L, spec, "env", true);
+	command->programs = check_list(L, spec, "programs", true);
+	command->cwd = option_path(L, spec, "cwd", true);
+	command->directory = option_path(L, spec, "directory", false);
+}
+
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
 	static const char *const keys[] = { "argv",	 "env",	      "programs",  "cwd",      "directory",	"stdin",     "stdin_fd",
@@ -157,11 +166,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 					    "grace_ms",	 NULL };
 
 	pc_check_options(L, spec, keys);
-	command->argv = check_list(L, spec, "argv", false);
-	command->envp = check_list(L, spec, "env", true);
-	command->programs = check_list(L, spec, "programs", true);
-	command->cwd = option_path(L, spec, "cwd", true);
-	command->directory = option_path(L, spec, "directory", false);
+	check_words(L, spec, command);
 	check_input(L, spec, run);
 	run->stdin_fd = (int)option_integer(L, spec, "stdin_fd", -1, 0);
 	run->stdin_path = option_path(L, spec, "stdin_path", false);
@@ -345,6 +350,25 @@ static int run_run(lua_State *L)
 	return push_outcome(L, &run, result);
 }
 
+/*
+ * core.become(plan, {argv, env, programs, cwd, directory?}) -> nil, message, errno, {step, op, path, errno}: only on failure,
+ * after which the process may be partly confined and is to exit
+ */
+static int run_become(lua_State *L)
+{
+	static const char *const keys[] = { "argv", "env", "programs", "cwd", "directory", NULL };
+	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
+	struct pc_command command = { .stdin_fd = -1 };
+	struct pc_failure failure;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	pc_check_options(L, 2, keys);
+	check_words(L, 2, &command);
+	pc_become(&object->plan, object->bytes, object->size, &command, &failure);
+	return push_failure(L, &object->plan, &failure);
+}
+
 /* ---- A run, a step at a time --------------------------------------------------------------------------------------------- */
 
 struct run_object {
@@ -506,6 +530,7 @@ void pc_open_run(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "plan", run_plan },
 		{ "run", run_run },
+		{ "become", run_become },
 		{ "start", run_start },
 		{ "is_terminal", run_is_terminal },
 		{ "now_us", run_now_us },

@@ -221,6 +221,12 @@ int pc_no_new_privs(void);
 /* A session of its own, without a controlling terminal. Source: setsid(2).  [child] */
 int pc_new_session(void);
 
+/*
+ * The same for a process that may lead a group already, as what a shell starts does, and can make no session then: it gives up
+ * its controlling terminal instead. The leader of a session keeps session and terminal. Source: ioctl_tty(2), TIOCNOTTY. [child]
+ */
+int pc_leave_session(void);
+
 /* All dispositions to default, all signals unblocked: a host's choices must not reach the command.  [child] */
 int pc_reset_signals(void);
 
@@ -273,6 +279,20 @@ struct pc_process {
  */
 int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
 	     struct pc_process *process, struct pc_failure *failure);
+
+/*
+ * Confines the calling process as the plan says and becomes the command: same pid, standard streams as they are, the leader of
+ * its own session where it can be (pc_leave_session), subreaper of what it starts. (become.c)
+ *
+ * The plan has neither a PID namespace nor notifications (-EINVAL): nobody is left to look after the command. A standard stream
+ * may be no directory (-EISDIR) and no socket that could reach another peer (-EPROTOTYPE: all but connected Unix streams).
+ * With namespaces the process has one thread (-EINVAL, user_namespaces(7)).
+ *
+ * Returns only on failure: -errno with `failure` filled in. Before the step `descriptors` or `namespaces` nothing has changed;
+ * from then on the caller is partly confined, has lost its descriptors above 2, and is to exit.
+ */
+int pc_become(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
+	      struct pc_failure *failure);
 
 /* One captured stream: the first and the last bytes of it, so that memory is bounded whatever the command prints. */
 struct pc_capture {
@@ -421,8 +441,21 @@ bool pc_is_terminal(int fd);
 int pc_terminal_raw(int fd, unsigned char *state);
 int pc_terminal_restore(int fd, const unsigned char *state);
 
-/* Makes `path` (a template ending in XXXXXX, rewritten) and, in it, tmp, var and shm, all mode 0700. 0 or -errno. (tree.c) */
+/*
+ * Makes `path` (a template ending in XXXXXX, rewritten) and, in it, tmp, var and shm, all mode 0700. (private.c)
+ *
+ * Returns a close-on-exec descriptor, whose being open says that the directory is in use; or -errno, and nothing is left.
+ */
 int pc_private_directory(char *path);
+
+/* The directory is the calling process's own from now on, whatever it becomes. 0 or -errno. */
+int pc_private_claim(const char *path);
+
+/*
+ * Removes the directories in `base` that pc_private_directory() made for the same user and that are nobody's any more.
+ * How many they were (at most 64 a call), or -errno of listing `base`.
+ */
+int pc_private_sweep(const char *base);
 
 /*
  * Removes the tree at `path` without following anything, with two descriptors whatever its depth. (tree.c)
@@ -509,6 +542,23 @@ struct pc_rlimit_name {
 };
 
 const struct pc_rlimit_name *pc_rlimit_names(void);
+
+/* ---- The calling process's own backstop (confine.c) -------------------------------------------------------------------- */
+
+struct pc_confine_failure {
+	const char *path;	/* the tree that no rule could be made for; NULL: it was something else */
+	unsigned int threads;	/* not 0: that many, and this kernel can confine the calling one only */
+};
+
+/*
+ * Confines the calling process, all its threads, for good: it writes beneath `trees` (NULL-ended; absolute, resolved) and to
+ * null, terminals and the like, and nowhere else. Reads and the network stay open. Sets no_new_privs. A process in a Landlock
+ * domain cannot mount, so plans made afterwards have no mounts.
+ *
+ * Returns 0; or -errno with `failure`, and no rule is in force: ENOSYS, EOPNOTSUPP (no Landlock); EBUSY (threads, before ABI 8);
+ * of opening a tree; E2BIG (16 domains already). Source: landlock_restrict_self(2), LANDLOCK_RESTRICT_SELF_TSYNC, Linux 7.0.
+ */
+int pc_confine_process(const char *const *trees, struct pc_confine_failure *failure);
 
 /* ---- What this host can do (probe.c, probe_read.c) -------------------------------------------------------------------- */
 

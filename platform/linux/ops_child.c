@@ -168,7 +168,7 @@ static int command_op(struct walk *walk, const struct pc_op *op)
 {
 	switch (op->code) {
 	case PC_OP_NEW_SESSION:
-		return pc_new_session();
+		return walk->image->flags & PC_IMAGE_OWN_PROCESS ? pc_leave_session() : pc_new_session();
 	case PC_OP_RLIMIT:
 		return pc_set_rlimit(op->a, op->value);
 	case PC_OP_CHDIR:

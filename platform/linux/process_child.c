@@ -9,6 +9,8 @@
 #include <linux/securebits.h>
 
 #define E_PERM 1
+#define E_NOENT 2
+#define E_NXIO 6
 #define E_INVAL 22
 #define E_NOSYS 38
 #define SIGNAL_COUNT 64
@@ -84,6 +86,28 @@ int pc_new_session(void)
 	long rc = pc_sys0(__NR_setsid);
 
 	return rc < 0 ? (int)rc : 0;
+}
+
+#define TIOCNOTTY_NR 0x5422
+
+int pc_leave_session(void)
+{
+	long rc = pc_sys0(__NR_setsid);
+	int tty;
+
+	if (rc != -E_PERM)
+		return rc < 0 ? (int)rc : 0;
+	/* A group's leader can make no session. */
+	if (pc_sys1(__NR_getsid, 0) == pc_sys0(__NR_getpid))
+		return 0;
+	tty = pc_sys_openat(-100, "/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC, 0);
+	if (tty == -E_NXIO || tty == -E_NOENT)
+		return 0; /* no controlling terminal, or no way to it */
+	if (tty < 0)
+		return tty;
+	rc = pc_sys3(__NR_ioctl, tty, TIOCNOTTY_NR, 0);
+	pc_sys_close(tty);
+	return (int)rc;
 }
 
 int pc_reset_signals(void)

@@ -92,128 +92,6 @@ static int open_image(const struct pc_image *image)
 	return pc_take_fd(&fd);
 }
 
-/* ---- the run's ruleset -------------------------------------------------------------------------------------------------- */
-
-struct inode {
-	dev_t dev;
-	ino_t ino;
-};
-
-struct hidden_inodes {
-	struct inode *list;
-	size_t count;
-};
-
-static bool is_hidden(const struct hidden_inodes *hidden, const struct stat *st)
-{
-	size_t i;
-
-	for (i = 0; i < hidden->count; i++)
-		if (hidden->list[i].dev == st->st_dev && hidden->list[i].ino == st->st_ino)
-			return true;
-	return false;
-}
-
-/* A rule holds an inode: a second name of a hidden file, or a bind of a hidden directory, must not open it again. */
-static int add_rule(int ruleset, const struct pc_op *op, const char *path, const struct hidden_inodes *hidden)
-{
-	cleanup_fd int fd = -1;
-	struct stat st;
-
-	fd = pc_open_resolved(path);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (S_ISLNK(st.st_mode))
-		return -ELOOP;
-	if (is_hidden(hidden, &st))
-		return 0;
-	return pc_landlock_add_fd(ruleset, fd, op->value);
-}
-
-/* What the host may not open, the command may not either; what is gone needs no grant. */
-static bool is_absence(int error)
-{
-	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -EACCES || error == -ENOMSG;
-}
-
-static int hide_inode(struct hidden_inodes *hidden, const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0)
-		hidden->list[hidden->count++] = (struct inode){ st.st_dev, st.st_ino };
-	return 0; /* not there, or not ours to see: then no rule can name it either */
-}
-
-static const char *path_of(const struct pc_image *image, const struct pc_plan *plan, const struct pc_op *op)
-{
-	if (op->a & PC_TEXT_RUN)
-		return pc_image_at(image, image->run_text[op->a & ~PC_TEXT_RUN]);
-	return plan->text + op->a;
-}
-
-static int ruleset_op(int ruleset, const struct pc_image *image, const struct pc_plan *plan, const struct pc_op *op,
-		      struct hidden_inodes *hidden)
-{
-	int rc;
-
-	switch (op->code) {
-	case PC_OP_LANDLOCK_HIDE:
-		return hide_inode(hidden, path_of(image, plan, op));
-	case PC_OP_LANDLOCK_PATH:
-		rc = add_rule(ruleset, op, path_of(image, plan, op), hidden);
-		return rc < 0 && op->flags & PC_OP_OPTIONAL && is_absence(rc) ? 0 : rc;
-	case PC_OP_LANDLOCK_PORT:
-		return pc_landlock_add_port(ruleset, (uint16_t)op->a, op->value);
-	default:
-		return 0;
-	}
-}
-
-static int create_ruleset(const struct pc_op *op)
-{
-	struct pc_landlock_handled want = { .fs = op->value, .net = op->a, .scoped = op->b }, clipped;
-	int fd;
-
-	fd = pc_landlock_create(&want, &clipped);
-	if (fd < 0)
-		return fd;
-	/* The report was written for a host that has all of these. */
-	if (clipped.fs | clipped.net | clipped.scoped) {
-		close(fd);
-		return -EOPNOTSUPP;
-	}
-	return fd;
-}
-
-static int build_ruleset(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
-{
-	struct hidden_inodes hidden = { 0 };
-	cleanup_free struct inode *list = NULL;
-	cleanup_fd int fd = -1;
-	uint32_t i;
-	int rc = 0;
-
-	list = calloc(plan->op_count + 1u, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	hidden.list = list;
-	for (i = 0; i < plan->op_count && plan->ops[i].code < PC_OP_NAMESPACES; i++) {
-		if (plan->ops[i].code == PC_OP_LANDLOCK_HANDLE)
-			rc = fd = create_ruleset(&plan->ops[i]);
-		else
-			rc = ruleset_op(fd, image, plan, &plan->ops[i], &hidden);
-		if (rc < 0) {
-			failure->op = i;
-			return rc;
-		}
-	}
-	*ruleset = pc_take_fd(&fd);
-	return 0;
-}
-
 /* ---- the child ----------------------------------------------------------------------------------------------------------- */
 
 struct start {
@@ -487,7 +365,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = pc_image_build(plan, plan_bytes, plan_size, image_flags(plan, command), command, &image);
 	if (rc == 0)
-		rc = build_ruleset(image, plan, failure, &ruleset_fd);
+		rc = pc_ruleset_build(image, plan, failure, &ruleset_fd);
 	if (rc == 0)
 		rc = image_fd = open_image(image);
 	if (rc >= 0)

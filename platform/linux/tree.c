@@ -1,4 +1,4 @@
-/* The run's private directory: made, and taken down whatever the command has put there. */
+/* Takes down a run's private directory, whatever the command has put there. */
 #include "cleanup.h"
 #include "../platform.h"
 
@@ -9,27 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-int pc_private_directory(char *path)
-{
-	static const char *const names[] = { "tmp", "var", "shm" };
-	cleanup_fd int dir = -1;
-	size_t i;
-
-	if (!mkdtemp(path))
-		return -errno;
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		/* fchmodat besides, since the caller's umask may take bits away that the command needs. */
-		if (mkdirat(dir, names[i], 0700) < 0 || fchmodat(dir, names[i], 0700, 0) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-/* ---- removal ------------------------------------------------------------------------------------------------------------- */
 
 /*
  * Works on one level: everything that is no directory is unlinked, empty directories are removed, and what a directory below
