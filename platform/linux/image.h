@@ -31,7 +31,7 @@ enum pc_image_flag {
 	PC_IMAGE_STDIN_NULL = 1u << 1,	/* open /dev/null as the command's standard input */
 	PC_IMAGE_BROKER = 1u << 2,	/* fork a broker, and send the filter's listener to the host */
 	PC_IMAGE_TERMINAL = 1u << 4,	/* give the command a terminal of its own, and send its other end to the host */
-	PC_IMAGE_OWN_PROCESS = 1u << 5,	/* the caller itself becomes the command: it may lead a group already */
+	PC_IMAGE_OWN_PROCESS = 1u << 7,	/* the caller itself becomes the command: it may lead a group already */
 	PC_IMAGE_OWN_NETWORK = 1u << 3,	/* the network namespace is the run's own, and so are abstract sockets */
 };
 
