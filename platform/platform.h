@@ -197,7 +197,7 @@ int pc_mount_pin_link(const char *path);
 int pc_mount_set(const char *path, uint64_t attributes, bool recursive);
 
 /*
- * Makes the one mount at `path` read-only, keeping the flags that a user namespace may not clear (nosuid, nodev, noexec,
+ * Makes the one mount at `path` read-only and nodev, keeping the flags that a user namespace may not clear (nosuid, noexec,
  * atime). For kernels before mount_setattr. Source: mount(2), MS_REMOUNT|MS_BIND; mount_namespaces(7), locked mounts.  [child]
  */
 int pc_mount_remount_read_only(const char *path);
@@ -240,6 +240,11 @@ int pc_set_rlimit(uint32_t resource, uint64_t value);
 
 struct pc_plan;
 
+/* Of all of a run's processes together; 0: none. */
+struct pc_cgroup_limits {
+	uint64_t memory_bytes, processes;
+};
+
 /* What differs from run to run. Every text outlives the call. */
 struct pc_command {
 	const char *const *argv;	/* NULL-ended, at least one */
@@ -250,6 +255,8 @@ struct pc_command {
 	int stdin_fd;			/* -1: /dev/null */
 	int stdout_fd, stderr_fd;
 	bool has_terminal;		/* in place of the three: a terminal of its own */
+	const char *cgroup;		/* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
+	struct pc_cgroup_limits cgroup_limits;
 };
 
 /* A step that failed; the command never ran. */
@@ -268,6 +275,7 @@ struct pc_process {
 	int broker_fd;		/* the broker's requests; -1: none */
 	int terminal_fd;	/* the other end of the command's terminal; -1: none */
 	bool has_pid_namespace;	/* init's death is everybody's */
+	struct pc_cgroup *cgroup;	/* NULL: none */
 };
 
 /*
@@ -349,6 +357,7 @@ struct pc_result {
 	int cancel_signal;	/* 0: not cancelled */
 	uint64_t duration_us;
 	uint64_t user_us, system_us, max_rss_kib;
+	uint64_t memory_kills;	/* processes that the kernel killed at the limit of memory, where there is a cgroup */
 	struct pc_capture out, err;
 	struct pc_denials denials;
 };
@@ -575,7 +584,10 @@ enum pc_fact {
 	PC_FACT_IPCNS,
 	PC_FACT_PIDNS,		/* with a fresh read-only /proc */
 	PC_FACT_DEVPTS,		/* an instance of its own, and a terminal opened in it */
-	PC_FACT_CGROUP,		/* a cgroup v2 directory where a child can be made */
+	PC_FACT_NPROC,		/* RLIMIT_NPROC counts a user namespace by itself, Linux 5.14; never for uid 0, whom it does not bind */
+	PC_FACT_CGROUP,		/* a cgroup v2 directory where a child can be made, and killed whole, Linux 5.14 */
+	PC_FACT_CGROUP_MEMORY,	/* ... and its memory limited */
+	PC_FACT_CGROUP_PIDS,	/* ... and the number of its processes */
 	PC_FACTS,
 };
 

@@ -61,10 +61,11 @@ function Writer:bind_read_only(from, at, attributes)
   end
 end
 
---- Everything read-only. Before mount_setattr each mount is remounted by name.
+--- Everything read-only, and no device node in it leads to a device: a tree that was made to be another system's root has
+--- nodes of its own, and root's runs own them. Before mount_setattr each mount is remounted by name.
 function Writer:read_only_root(mounts)
   if self.has_setattr then
-    self.flat:add("mount_set", { a = "/", value = RDONLY, recursive = true })
+    self.flat:add("mount_set", { a = "/", value = RDONLY | NODEV, recursive = true })
     return
   end
   local seen = {}
@@ -220,7 +221,12 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
 
   local writable, readable, cover = {}, {}, {}
   for _, tree in ipairs(survey.write) do
-    writable[#writable + 1] = { path = tree, slot = writer:clone(tree) }
+    local slot = writer:clone(tree)
+    writable[#writable + 1] = { path = tree, slot = slot }
+    -- A device that is named itself is meant.
+    if host.mount_setattr and survey.kinds[tree] ~= "device" then
+      flat:add("tree_set", { slot = slot, value = NODEV })
+    end
   end
   for _, tree in ipairs(covers ~= survey.covered and {} or survey.put_back) do
     readable[#readable + 1] = { path = tree, slot = writer:clone(tree) }
@@ -287,7 +293,7 @@ function M.put_back(writer, readable, writable, covers, survey)
       writer:make_point(entry.path, survey.kinds[entry.path] or "directory", covers)
     end
     if entry.is_readable and writer.has_setattr then
-      writer.flat:add("tree_set", { slot = entry.slot, value = RDONLY })
+      writer.flat:add("tree_set", { slot = entry.slot, value = RDONLY | NODEV })
     end
     writer:attach(entry.slot, entry.path)
     if entry.is_readable and not writer.has_setattr then
