@@ -496,7 +496,8 @@ function Child:stop()
     return
   end
   self.is_stopped = true
-  shell(("kill -KILL -- -%d %d 2>/dev/null"):format(self.pid, self.pid))
+  -- dash knows no "--" here.
+  shell(("kill -KILL -%d 2>/dev/null || kill -KILL %d 2>/dev/null"):format(self.pid, self.pid))
   M.wait_for(2, function()
     return not self:is_alive()
   end)
