@@ -32,7 +32,10 @@ static const struct {
 	[PC_FACT_IPCNS] = { "ipcns", true },
 	[PC_FACT_PIDNS] = { "pidns", true },
 	[PC_FACT_DEVPTS] = { "devpts", true },
+	[PC_FACT_NPROC] = { "nproc", true },
 	[PC_FACT_CGROUP] = { "cgroup", false },
+	[PC_FACT_CGROUP_MEMORY] = { "cgroup_memory", true },
+	[PC_FACT_CGROUP_PIDS] = { "cgroup_pids", true },
 };
 
 /* Those that a probed call can answer; strerrorname_np(3) is glibc's alone. */

@@ -163,7 +163,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 {
 	static const char *const keys[] = { "argv",	 "env",	      "programs",  "cwd",      "directory",	"stdin",     "stdin_fd",
 					    "stdin_path", "is_input_open", "stdout_fd", "stderr_fd", "is_merged", "has_terminal", "takes_signals", "capture_bytes", "timeout_ms",
-					    "grace_ms",	 NULL };
+					    "cgroup", "memory_bytes", "processes", "grace_ms",	 NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -179,6 +179,11 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	run->capture_bytes = (size_t)option_integer(L, spec, "capture_bytes", 1 << 20, 0);
 	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
 	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
+	command->cgroup = option_path(L, spec, "cgroup", false);
+	command->cgroup_limits.memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
+	command->cgroup_limits.processes = (uint64_t)option_integer(L, spec, "processes", 0, 1);
+	if (!command->cgroup && (command->cgroup_limits.memory_bytes || command->cgroup_limits.processes))
+		luaL_error(L, "memory_bytes and processes: a cgroup is needed");
 }
 
 /* ---- what comes out ------------------------------------------------------------------------------------------------------ */
@@ -283,6 +288,7 @@ static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_
 	set_integer(L, "user_us", (lua_Integer)result->user_us);
 	set_integer(L, "system_us", (lua_Integer)result->system_us);
 	set_integer(L, "max_rss_kib", (lua_Integer)result->max_rss_kib);
+	set_integer(L, "memory_kills", (lua_Integer)result->memory_kills);
 	push_denials(L, &result->denials);
 	lua_setfield(L, -2, "denials");
 	if (run->stdout_fd < 0) {
@@ -326,7 +332,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
  *
  * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
- * capture_bytes?, timeout_ms?, grace_ms?}) -> outcome | nil, message, errno, {step, op, path, errno}
+ * capture_bytes?, timeout_ms?, grace_ms?, cgroup?, memory_bytes?, processes?}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {

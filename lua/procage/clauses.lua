@@ -295,6 +295,8 @@ local ipc = {
 
 local process_tree = {
   { all = { "pidns" } },
+  -- Landlock keeps the run from writing itself into another cgroup.
+  { all = { "reaper", "cgroup-kill", "landlock-fs" } },
   {
     all = { "reaper" },
     gap = "process_tree",
@@ -334,33 +336,56 @@ local function asked(limits, ...)
   return table.concat(found, ", ")
 end
 
-local OF_CGROUP = { "memory_bytes", "processes" }
-local OF_LIBRARY = { "timeout_ms", "output_bytes" }
-local OF_RLIMITS = { "file_bytes", "cpu_ms" }
+local OF_LIBRARY = { "timeout_ms", "output_bytes", "grace_ms" }
+local OF_RLIMITS = { "file_bytes", "cpu_ms", "open_files" }
+
+--- What can hold each of the others, best first.
+local HOLDERS = { { "processes", { "nproc", "cgroup-pids" } }, { "memory_bytes", { "cgroup-memory" } } }
+
+--- Every list of alternatives with one more mechanism, and without it last: then the limit is missing.
+---@param lists { all: string[], missing: string[] }[]
+---@param limit string
+---@param holders string[]
+local function spread(lists, limit, holders)
+  local result = {}
+  for _, list in ipairs(lists) do
+    for _, holder in ipairs(holders) do
+      local all = table.move(list.all, 1, #list.all, 1, {})
+      all[#all + 1] = holder
+      result[#result + 1] = { all = all, missing = list.missing }
+    end
+  end
+  for _, list in ipairs(lists) do
+    local missing = table.move(list.missing, 1, #list.missing, 1, {})
+    missing[#missing + 1] = limit
+    result[#result + 1] = { all = list.all, missing = missing }
+  end
+  return result
+end
 
 ---@param limits procage.Limits
 ---@return procage.Alternative[]
 local function limit_alternatives(limits)
-  local own = asks(limits, OF_RLIMITS) and { "rlimits" } or {}
-  local all = table.move(own, 1, #own, 1, {})
+  local lists = { { all = asks(limits, OF_RLIMITS) and { "rlimits" } or {}, missing = {} } }
+  for _, row in ipairs(HOLDERS) do
+    if limits[row[1]] then
+      lists = spread(lists, row[1], row[2])
+    end
+  end
   if asks(limits, OF_LIBRARY) then
-    table.insert(all, 1, "library")
+    lists = spread(lists, asked(limits, OF_LIBRARY), { "library" })
   end
-  local needs_cgroup = asks(limits, OF_CGROUP)
-  if #all == 0 and not needs_cgroup then
-    return nothing("no limit is asked for")
+  -- Fewer missing first: a host that has more must not be given less.
+  local alternatives = {}
+  for missing = 0, #HOLDERS + 1 do
+    for _, list in ipairs(lists) do
+      if #list.missing == missing then
+        local effect = missing > 0 and "not enforced: " .. table.concat(list.missing, ", ") or nil
+        alternatives[#alternatives + 1] = { all = list.all, gap = effect and "limits", effect = effect }
+      end
+    end
   end
-  local best = { all = all }
-  if needs_cgroup then
-    best.gap = "limits"
-    best.reason = "memory and number of processes need a cgroup, which this version does not use"
-    best.effect = "memory_bytes and processes are not enforced"
-    best.lift = "nothing in this version"
-  end
-  if #all == #own then
-    return { best }
-  end
-  return { best, { all = own, gap = "limits", effect = "not enforced: " .. asked(limits, OF_LIBRARY, OF_CGROUP) } }
+  return #alternatives == 1 and #alternatives[1].all == 0 and nothing("no limit is asked for") or alternatives
 end
 
 ---@class procage.Clause

@@ -83,7 +83,10 @@ local schema = {
   { name = "devpts", check = check.boolean, absent = false },
   { name = "apparmor_userns", check = check.boolean, absent = false },
   { name = "container", check = false_or_text, absent = false },
+  { name = "nproc", check = check.boolean, absent = false },
   { name = "cgroup", check = false_or_path, absent = false },
+  { name = "cgroup_memory", check = check.boolean, absent = false },
+  { name = "cgroup_pids", check = check.boolean, absent = false },
   {
     name = "failures",
     check = check.map(check.text, check.record(failure_fields, "field")),
@@ -336,6 +339,18 @@ local others = {
   supervisor = {
     reason = "a process that confines itself has nobody outside to look after it",
     lift = "the form with a waiting parent: wrap(argv, {tree = true})",
+  },
+  nproc = {
+    reason = "the number of processes is not limited for root, nor for a user namespace by itself before Linux 5.14",
+    lift = "an ordinary user, or a delegated cgroup with the pids controller",
+  },
+  cgroup_memory = {
+    reason = "no cgroup with the memory controller is delegated to this user",
+    lift = "a delegated cgroup v2 directory with memory in cgroup.subtree_control",
+  },
+  cgroup_pids = {
+    reason = "no cgroup with the pids controller is delegated to this user",
+    lift = "a delegated cgroup v2 directory with pids in cgroup.subtree_control",
   },
   cgroup = { reason = "no cgroup is delegated to this user", lift = "systemd-run --user --scope -p Delegate=yes" },
 }

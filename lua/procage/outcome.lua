@@ -16,6 +16,7 @@ local M = {}
 ---@field dropped_bytes integer  captured output that is missing between head and tail
 ---@field duration_ms integer
 ---@field usage { user_us: integer, system_us: integer, max_rss_kib: integer }
+---@field memory_kills integer  processes that the kernel killed at limits.memory_bytes
 ---@field report procage.Row[]
 ---@field denials procage.Denials
 ---@field appeared procage.Appeared[]
@@ -42,6 +43,7 @@ function M.new(raw, report, fitted)
     dropped_bytes = (raw.stdout_dropped_bytes or 0) + (raw.stderr_dropped_bytes or 0),
     duration_ms = raw.duration_us // 1000,
     usage = { user_us = raw.user_us, system_us = raw.system_us, max_rss_kib = raw.max_rss_kib },
+    memory_kills = raw.memory_kills,
     report = report,
     denials = denials.of(raw.denials, fitted),
     appeared = {},

@@ -12,7 +12,7 @@ local M = {}
 local CLONE = { user = 0x10000000, mount = 0x00020000, pid = 0x20000000, net = 0x40000000, ipc = 0x08000000 }
 
 -- Source: getrlimit(2), the numbers of every architecture procage knows.
-local RLIMIT = { cpu = 0, file_size = 1, core = 4 }
+local RLIMIT = { cpu = 0, file_size = 1, core = 4, processes = 6, open_files = 7 }
 
 local FILTER_GROUPS = { ["seccomp-sysv"] = "sysv", ["seccomp-kill-all"] = "kill_all", ["seccomp-net-ports"] = "listen" }
 
@@ -43,6 +43,9 @@ local function namespaces(uses)
   local flags = 0
   if needs_mounts(uses) then
     flags = flags | CLONE.mount
+  end
+  if uses["nproc"] then
+    flags = flags | CLONE.user
   end
   for mechanism, bit in pairs({ netns = CLONE.net, ipcns = CLONE.ipc, pidns = CLONE.pid }) do
     if uses[mechanism] then
@@ -148,8 +151,17 @@ local function write_socket_trees(out, profile, survey, uses)
   end
 end
 
-local function write_limits(out, profile)
+--- The run's init and broker are of its user namespace too.
+local OWN_PROCESSES = 2
+
+local function write_limits(out, profile, uses)
   local limits = profile.limits
+  if uses["nproc"] then
+    out:add("rlimit", { a = RLIMIT.processes, value = limits.processes + OWN_PROCESSES })
+  end
+  if limits.open_files then
+    out:add("rlimit", { a = RLIMIT.open_files, value = limits.open_files })
+  end
   if limits.file_bytes then
     out:add("rlimit", { a = RLIMIT.file_size, value = limits.file_bytes })
   end
@@ -164,7 +176,7 @@ end
 local function make_unconfined(profile)
   local out = flat.new()
   out:add("new_session")
-  write_limits(out, profile)
+  write_limits(out, profile, {})
   out:add("chdir", { a = flat.run_text.cwd })
   return core.plan(out:encode(true))
 end
@@ -206,7 +218,7 @@ function M.make(profile, host, survey)
   out:add("drop_capabilities")
   out:add("no_new_privs")
   out:add("new_session")
-  write_limits(out, profile)
+  write_limits(out, profile, uses)
   out:add("chdir", { a = flat.run_text.cwd })
   if rights ~= nil then
     out:add("landlock_restrict")

@@ -121,6 +121,8 @@ local limit_fields = {
   { name = "processes", check = check.positive },
   { name = "file_bytes", check = check.positive },
   { name = "cpu_ms", check = check.positive },
+  { name = "open_files", check = check.positive },
+  { name = "grace_ms", check = check.positive },
 }
 
 local cache_fields = {

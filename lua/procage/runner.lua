@@ -47,10 +47,14 @@ end
 
 --- A hand-written host may claim less than this machine has, never more.
 local function check_host(given, real)
-  for _, fact in ipairs({ "seccomp_filter", "seccomp_notify", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts" }) do
+  for _, fact in ipairs({ "seccomp_filter", "seccomp_notify", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts", "nproc",
+    "cgroup_memory", "cgroup_pids" }) do
     if given[fact] and not real[fact] then
       return nil, ("host: %s is claimed and this machine has it not"):format(fact)
     end
+  end
+  if given.cgroup and given.cgroup ~= real.cgroup then
+    return nil, ("host: cgroup %s is claimed and this machine has %s"):format(given.cgroup, tostring(real.cgroup))
   end
   if given.landlock_abi > real.landlock_abi then
     return nil, ("host: landlock_abi %d is claimed and this machine has %d"):format(given.landlock_abi, real.landlock_abi)
@@ -299,6 +303,13 @@ local function specification(self, cmd, cwd, directory)
     grace_ms = self.fitted.limits.grace_ms,
     capture_bytes = self.fitted.limits.output_bytes,
   }
+  local limits = self.fitted.limits
+  for mechanism, name in pairs({ ["cgroup-memory"] = "memory_bytes", ["cgroup-pids"] = "processes" }) do
+    spec[name] = uses(self.fitted, mechanism) and limits[name] or nil
+  end
+  if spec.memory_bytes or spec.processes or uses(self.fitted, "cgroup-kill") then
+    spec.cgroup = self.host.cgroup
+  end
   if type(cmd.stdin) == "table" then
     spec.stdin_path, spec.is_input_open = cmd.stdin.file, cmd.stdin.pipe
   elseif cmd.stdin == "inherit" then

@@ -19,8 +19,10 @@ enum {
 	PC_INIT_IMAGE = 6,	/* this block */
 	PC_INIT_BROKER = 7,	/* socket: the broker's requests, if any */
 	PC_INIT_LISTENER = 8,	/* socket: the command's child sends the listener there before it execs, if any */
-	PC_INIT_SELF = 9,	/* the init program, while it is being exec'd */
-	PC_INIT_FREE = 10,
+	PC_INIT_CGROUP_PROCS = 9,	/* the run's cgroup, if any: where the command moves itself in */
+	PC_INIT_CGROUP_KILL = 10,	/* and what kills everything in it */
+	PC_INIT_SELF = 11,	/* the init program, while it is being exec'd */
+	PC_INIT_FREE = 12,
 };
 
 #define PC_ORDER_TERM 'T'	/* ask the command to end */
@@ -33,6 +35,7 @@ enum pc_image_flag {
 	PC_IMAGE_TERMINAL = 1u << 4,	/* give the command a terminal of its own, and send its other end to the host */
 	PC_IMAGE_OWN_PROCESS = 1u << 7,	/* the caller itself becomes the command: it may lead a group already */
 	PC_IMAGE_OWN_NETWORK = 1u << 3,	/* the network namespace is the run's own, and so are abstract sockets */
+	PC_IMAGE_CGROUP = 1u << 5,	/* the command moves into a cgroup, which ends with the run */
 };
 
 struct pc_image {

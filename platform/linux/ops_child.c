@@ -382,6 +382,14 @@ static int install_filter(const struct walk *walk, const struct pc_op *op)
 	return rc < 0 ? rc : send_descriptor(LISTENER_SOCKET, rc);
 }
 
+/* First of all, so that nothing the command does is outside. A move by a descriptor is judged by who opened it. */
+static int enter_cgroup(void)
+{
+	long rc = pc_sys_write(PC_INIT_CGROUP_PROCS, "0", 1);
+
+	return rc < 0 ? (int)rc : 0;
+}
+
 void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
 {
 	struct walk walk = { .ruleset_fd = ruleset_fd };
@@ -389,6 +397,11 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 	uint32_t count, i;
 	int rc;
 
+	rc = image->flags & PC_IMAGE_CGROUP ? enter_cgroup() : 0;
+	if (rc < 0) {
+		fail(failed, PC_STEP_LIMITS, PC_NO_OPERATION, rc);
+		return;
+	}
 	rc = image->flags & PC_IMAGE_TERMINAL ? open_terminal() : 0;
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);

@@ -8,6 +8,7 @@
 #include "../platform.h"
 #include "child_stack.h"
 #include "cleanup.h"
+#include "image.h"
 #include "sys.h"
 #include "uapi.h"
 
@@ -376,6 +377,51 @@ static void try_mounts(struct trial *trial)
 
 #define MOUNT_FACTS (BIT(PC_FACT_MOUNTNS) | BIT(PC_FACT_MOUNT_SETATTR) | BIT(PC_FACT_DEVPTS))
 
+static int nothing(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+/* One more process while `limit` are allowed, reaped. */
+static int try_process(uint64_t limit)
+{
+	char stack[4096] __attribute__((aligned(16)));
+	struct rlimit_pair {
+		uint64_t current, most;
+	} pair = { limit, limit };
+	long rc;
+
+	/* Only the soft limit goes down: the hard one stays for the next try. */
+	rc = pc_sys4(__NR_prlimit64, 0, 6 /* RLIMIT_NPROC */, 0, pc_ptr(&pair));
+	if (rc < 0)
+		return (int)rc;
+	pair.current = limit;
+	rc = pc_sys4(__NR_prlimit64, 0, 6, pc_ptr(&pair), 0);
+	if (rc < 0)
+		return (int)rc;
+	rc = pc_clone_call(CLONE_VM | CLONE_VFORK, stack + sizeof(stack), NULL, nothing, NULL);
+	if (rc > 0)
+		pc_sys4(__NR_wait4, rc, 0, __WALL, 0);
+	return rc < 0 ? (int)rc : 0;
+}
+
+/*
+ * There is one process of this namespace, and outside at least one more of the user: two are allowed only where the namespace is
+ * counted by itself, and one only where the limit does not bind (uid 0).
+ */
+static int try_nproc(struct trial *trial)
+{
+	int rc;
+
+	trial->step = "nproc";
+	rc = try_process(2);
+	if (rc < 0)
+		return rc;
+	rc = try_process(1);
+	return rc == 0 ? -EPROTO : rc == -EAGAIN ? 0 : rc;
+}
+
 static int namespace_child(void *arg)
 {
 	struct trial *trial = arg;
@@ -395,6 +441,9 @@ static int namespace_child(void *arg)
 		settle(trial, PC_FACT_PIDNS, try_fresh_proc(trial));
 	if (trial->wanted & MOUNT_FACTS)
 		try_mounts(trial);
+	/* Last: the limit stays. */
+	if (trial->wanted & BIT(PC_FACT_NPROC))
+		settle(trial, PC_FACT_NPROC, try_nproc(trial));
 	return 0;
 }
 
@@ -480,7 +529,7 @@ static void try_plain(struct pc_host *host)
 		host->landlock_abi = host->offered_abi;
 }
 
-#define NAMESPACE_FACTS (BIT(PC_FACT_USERNS) | MOUNT_FACTS | BIT(PC_FACT_NETNS) | BIT(PC_FACT_IPCNS) | BIT(PC_FACT_PIDNS))
+#define NAMESPACE_FACTS (BIT(PC_FACT_USERNS) | MOUNT_FACTS | BIT(PC_FACT_NETNS) | BIT(PC_FACT_IPCNS) | BIT(PC_FACT_PIDNS) | BIT(PC_FACT_NPROC))
 
 /* All in one child; what that one could not answer, one by one. */
 static void try_namespaces(struct pc_host *host)
@@ -489,7 +538,7 @@ static void try_namespaces(struct pc_host *host)
 		unsigned long flags;
 		unsigned int facts;
 	} groups[] = {
-		{ CLONE_NEWUSER, BIT(PC_FACT_USERNS) },
+		{ CLONE_NEWUSER, BIT(PC_FACT_USERNS) | BIT(PC_FACT_NPROC) },
 		{ CLONE_NEWUSER | CLONE_NEWNS, MOUNT_FACTS },
 		{ CLONE_NEWUSER | CLONE_NEWNET, BIT(PC_FACT_NETNS) },
 		{ CLONE_NEWUSER | CLONE_NEWIPC, BIT(PC_FACT_IPCNS) },

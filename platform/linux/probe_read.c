@@ -201,8 +201,14 @@ static int find_cgroup_directory(const char *cgroup, char *directory, size_t siz
 }
 
 /* A child cgroup made and removed, whose processes we could move or kill. The name is this thread's own. */
-static int try_child_cgroup(const char *directory)
+static int try_child_cgroup(struct pc_host *host, const char *directory)
 {
+	static const struct {
+		enum pc_fact fact;
+		const char *file, *step;
+	} controllers[] = { { PC_FACT_CGROUP_MEMORY, "memory.max", "memory_max" }, { PC_FACT_CGROUP_PIDS, "pids.max", "pids_max" } };
+	size_t i;
+
 	char child[4096 + 64], file[sizeof(child) + 16];
 	int rc = 0;
 
@@ -217,6 +223,17 @@ static int try_child_cgroup(const char *directory)
 	snprintf(file, sizeof(file), "%s/cgroup.procs", child);
 	if (access(file, W_OK) < 0)
 		rc = -errno;
+	snprintf(file, sizeof(file), "%s/cgroup.kill", child);
+	if (rc == 0 && access(file, W_OK) < 0)
+		rc = -errno;
+	for (i = 0; i < sizeof(controllers) / sizeof(controllers[0]); i++) {
+		struct pc_fact_result *result = &host->facts[controllers[i].fact];
+
+		snprintf(file, sizeof(file), "%s/%s", child, controllers[i].file);
+		result->error = access(file, W_OK) < 0 ? -errno : 0;
+		result->has = rc == 0 && result->error == 0;
+		result->step = result->has ? NULL : controllers[i].step;
+	}
 	if (rmdir(child) < 0 && rc == 0)
 		rc = -errno;
 	return rc;
@@ -239,7 +256,7 @@ static int try_cgroup(struct pc_host *host, const char **step)
 	if (access(file, W_OK) < 0)
 		return -errno;
 	*step = "cgroup_mkdir";
-	rc = try_child_cgroup(directory);
+	rc = try_child_cgroup(host, directory);
 	if (rc < 0)
 		return rc;
 	memcpy(host->cgroup, directory, sizeof(directory));

@@ -5,6 +5,7 @@
  * may only do what ops_child.c does. The host's thread sleeps meanwhile, with every signal blocked, so that no handler of the
  * host can run in the child.
  */
+#include "cgroup.h"
 #include "child_stack.h"
 #include "cleanup.h"
 #include "image_build.h"
@@ -97,7 +98,7 @@ static int open_image(const struct pc_image *image)
 struct start {
 	const struct pc_image *image;
 	struct pc_status failed;
-	int fds[PC_INIT_FREE];	/* to become 0 to 7; -1: none */
+	int fds[PC_INIT_FREE];	/* to become 0 and so on; -1: none */
 };
 
 /*
@@ -347,6 +348,8 @@ static uint32_t image_flags(const struct pc_plan *plan, const struct pc_command 
 		flags |= PC_IMAGE_STDIN_NULL;
 	if (plan->answers)
 		flags |= PC_IMAGE_BROKER;
+	if (command->cgroup)
+		flags |= PC_IMAGE_CGROUP;
 	return flags;
 }
 
@@ -359,6 +362,8 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
 	struct pc_process started = { .pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1,
 				      .terminal_fd = -1 };
+	struct pc_cgroup *cgroup = NULL;
+	uint64_t memory_kills;
 	struct start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
 	int rc;
 
@@ -372,13 +377,19 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 		rc = init_fd = open_init();
 	if (rc >= 0)
 		rc = open_ends(plan->answers != NULL, command->has_terminal, &host, &child);
+	if (rc >= 0 && command->cgroup) {
+		rc = pc_cgroup_open(command->cgroup, &command->cgroup_limits, &cgroup);
+		if (rc < 0)
+			failure->step = PC_STEP_LIMITS;
+	}
 	if (rc < 0)
 		goto failed;
 
 	starting = (struct start){
 		.image = image,
 		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, child.status, child.control, ruleset_fd,
-			 image_fd, child.broker, child.listener, init_fd },
+			 image_fd, child.broker, child.listener, cgroup ? pc_cgroup_procs(cgroup) : -1,
+			 cgroup ? pc_cgroup_kill(cgroup) : -1, init_fd },
 	};
 	rc = start(plan, &starting, &host, &child, &started);
 	if (rc < 0) {
@@ -387,9 +398,11 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	}
 	close_host_ends(&host);
 	started.has_pid_namespace = plan->namespaces & CLONE_NEWPID;
+	started.cgroup = cgroup;
 	*process = started;
 	return 0;
 failed:
+	pc_cgroup_close(cgroup, &memory_kills);
 	close_child_ends(&child);
 	close_host_ends(&host);
 	failure->error = rc;

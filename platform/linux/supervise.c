@@ -6,6 +6,7 @@
  * a descriptor that someone still holds does not keep it.
  */
 #include "capture.h"
+#include "cgroup.h"
 #include "cleanup.h"
 #include "image.h"
 #include "notify.h"
@@ -551,6 +552,8 @@ static void end(struct pc_supervisor *s)
 	if (!s->init_is_dead)
 		await_death(s);
 	reap(s);
+	/* Whatever became of init: nothing in the cgroup outlives this. */
+	pc_cgroup_close(s->process.cgroup, &s->result.memory_kills);
 	pc_notify_close(s->how.notify, &s->result.denials);
 	close_at(&s->process.pidfd);
 	close_at(&s->process.status_fd);

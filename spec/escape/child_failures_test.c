@@ -137,7 +137,7 @@ static void few_descriptors_in_host(struct scene *s)
 static void few_descriptors_in_child(struct scene *s)
 {
 	(void)s;
-	limit(RLIMIT_NOFILE, 11);
+	limit(RLIMIT_NOFILE, PC_INIT_FREE + 1);
 }
 
 static void missing_rule_path(struct scene *s)

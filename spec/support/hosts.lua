@@ -42,9 +42,9 @@ end
 
 return {
   --- Everything but the newest Landlock.
-  full = open({ kernel = "6.18.44", landlock_abi = 7, landlock_errata = 7 }),
+  full = open({ kernel = "6.18.44", nproc = true, landlock_abi = 7, landlock_errata = 7 }),
   --- Landlock holds sockets too (ABI 9) and datagrams (ABI 10).
-  new = open({ kernel = "7.3.0", landlock_abi = 11, landlock_errata = 15 }),
+  new = open({ kernel = "7.3.0", nproc = true, landlock_abi = 11, landlock_errata = 15 }),
   --- Ubuntu 24.04: a user namespace can be made, and every capability in it is denied.
   ubuntu_apparmor = closed({
     kernel = "6.8.0",
@@ -71,6 +71,15 @@ return {
     mount_setattr = true,
     failures = { pidns = { step = "mount proc", errno = 1, error = "EPERM" } },
   }, { "userns", "mountns", "netns", "ipcns", "devpts" }),
+  --- A container without namespaces of its own, to which a cgroup is delegated with all that can be limited.
+  delegated = closed({
+    kernel = "6.12.0",
+    landlock_abi = 6,
+    cgroup = "/sys/fs/cgroup/run.scope",
+    cgroup_memory = true,
+    cgroup_pids = true,
+    failures = userns_refused("unshare", 1, "EPERM"),
+  }),
   debian12 = open({ kernel = "6.1.0", landlock_abi = 2 }),
   --- Linux 5.10: mounts but no Landlock, no mount_setattr.
   kernel_5_10 = open({ kernel = "5.10.0", landlock_abi = 0, mount_setattr = false }),

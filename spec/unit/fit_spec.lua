@@ -37,6 +37,8 @@ local wishes = {
   wanting({ hidden = {}, read_only = {}, handoff = {}, limits = {} }),
   wanting({ git = "write", tmp = "shared" }),
   wanting({ write = {}, workspace = "/w" }),
+  wanting({ limits = { memory_bytes = 1 } }),
+  wanting({ limits = { memory_bytes = 1, processes = 1, open_files = 1, grace_ms = 1 } }),
 }
 
 ---@return table<string, procage.Row>
@@ -296,7 +298,15 @@ describe("the clause", function()
     { "ipc", "docker", {}, "tightened", nil, "seccomp-sysv" },
     { "process_tree", "full", {}, "enforced", nil, "pidns" },
     { "process_tree", "docker_masked_proc", {}, "unenforced", "process_tree", "reaper" },
-    { "limits", "full", {}, "unenforced", "limits", "library rlimits" },
+    { "process_tree", "delegated", {}, "enforced", nil, "cgroup-kill landlock-fs reaper" },
+    { "limits", "full", {}, "enforced", nil, "library nproc rlimits" },
+    { "limits", "debian12", {}, "unenforced", "limits", "library rlimits" },
+    { "limits", "delegated", {}, "enforced", nil, "cgroup-pids library rlimits" },
+    { "limits", "delegated", { limits = { memory_bytes = 1 } }, "enforced", nil, "cgroup-memory" },
+    { "limits", "full", { limits = { memory_bytes = 1 } }, "unenforced", "limits", "" },
+    { "limits", "full", { limits = { memory_bytes = 1, processes = 1 } }, "unenforced", "limits", "nproc" },
+    { "limits", "full", { limits = { open_files = 1 } }, "enforced", nil, "rlimits" },
+    { "limits", "full", { limits = { grace_ms = 1 } }, "enforced", nil, "library" },
     { "limits", "full", { limits = { cpu_ms = 1 } }, "enforced", nil, "rlimits" },
     { "limits", "full", { limits = { timeout_ms = 1 } }, "enforced", nil, "library" },
     { "limits", "full", { limits = {} }, "enforced", nil, "" },

@@ -32,6 +32,10 @@ local files = {
   "seccomp_kill_all",
   "environment",
   "rlimits",
+  "nproc",
+  "cgroup_kill",
+  "cgroup_memory",
+  "cgroup_pids",
   "library",
 }
 

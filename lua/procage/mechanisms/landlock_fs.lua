@@ -9,6 +9,7 @@ return {
   name = "landlock-fs",
   needs = { { fact = "landlock_abi", floor = 1 } },
   covers = {
+    process_tree = "keeps the run from moving itself out of its cgroup",
     read = "opens, lists and runs only files beneath the granted trees",
     write = "creates, writes and removes only beneath the writable trees",
     truncate = "from ABI 3 truncation is an access right of its own",

@@ -5,6 +5,6 @@ return {
   name = "library",
   needs = { "supervisor" },
   covers = {
-    limits = "the deadline and the cap on output",
+    limits = "the deadline, the grace after it and the cap on output",
   },
 }

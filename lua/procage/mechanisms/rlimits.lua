@@ -1,10 +1,10 @@
---- RLIMIT_FSIZE and RLIMIT_CPU, per process. Never RLIMIT_AS, which breaks node, Go and sanitizers. Source: getrlimit(2).
+--- RLIMIT_FSIZE, RLIMIT_CPU and RLIMIT_NOFILE, per process. Never RLIMIT_AS, which breaks node, Go and sanitizers. Source: getrlimit(2).
 
 ---@type procage.Mechanism
 return {
   name = "rlimits",
   needs = {},
   covers = {
-    limits = "file size and processor time of each process",
+    limits = "file size, processor time and open files of each process",
   },
 }

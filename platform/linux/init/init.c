@@ -166,6 +166,7 @@ static void start_command(struct init *init)
 	pc_sys_close(PC_INIT_RULESET);
 	pc_sys_close(PC_INIT_BROKER);
 	pc_sys_close(PC_INIT_LISTENER);
+	pc_sys_close(PC_INIT_CGROUP_PROCS);
 }
 
 static uint64_t microseconds(const struct __kernel_old_timeval *t)
@@ -332,6 +333,9 @@ static void sweep(struct init *init)
 	struct __kernel_timespec pause = { .tv_nsec = SHORTEST_NS };
 	unsigned long reaped;
 
+	/* Everybody at once, whatever they do. Source: cgroup.kill, Linux 5.14. */
+	if (init->image->flags & PC_IMAGE_CGROUP)
+		pc_sys_write(PC_INIT_CGROUP_KILL, "1", 1);
 	for (;;) {
 		reaped = init->reaped;
 		if (reap(init) == -E_CHILD)
