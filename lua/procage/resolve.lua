@@ -138,13 +138,23 @@ local function resolve_write(profile, context, notices)
   return write
 end
 
+--- Where hidden names lead. A link in home to a directory that holds the workspace (~/.docker to /srv, say) hides nothing: the
+--- survey says so. Under its own name such a directory is a contradiction.
+local function hidden_places(profile, context)
+  local places, resolve = {}, disk.resolver()
+  for _, name in ipairs(profile.hidden) do
+    local parent, resolved = path.parent(name), resolve(name)
+    local named = parent and path.join(resolve(parent), path.basename(name)) or name
+    if path.is_beneath(context.workspace, named) or not path.is_beneath(context.workspace, resolved) then
+      places[#places + 1] = resolved
+    end
+  end
+  return places
+end
+
 --- What is hidden wins: a writable tree in it is a contradiction that only its author can settle.
 local function check_hidden(profile, context, notices)
-  local kept = {}
-  local hidden, resolve = {}, disk.resolver()
-  for i, name in ipairs(profile.hidden) do
-    hidden[i] = resolve(name)
-  end
+  local kept, hidden = {}, hidden_places(profile, context)
   for i, tree in ipairs(profile.write) do
     local inside = path.resolved_tree_of(tree, hidden)
     if not inside then
