@@ -72,9 +72,9 @@ enum pc_op_code {
 	PC_OP_MOUNT_PRIVATE,
 	PC_OP_TREE_CLONE,	/* a: path; slot */
 	PC_OP_TREE_SET,		/* slot; value: MOUNT_ATTR_* */
-	PC_OP_TREE_ATTACH,	/* slot; a: path */
+	PC_OP_TREE_ATTACH,	/* slot; a: path; OPTIONAL: one that cannot be reached is skipped */
 	PC_OP_MOUNT_SET,	/* a: path; value: MOUNT_ATTR_*; RECURSIVE */
-	PC_OP_REMOUNT_READ_ONLY,/* a: path */
+	PC_OP_REMOUNT_READ_ONLY,/* a: path; OPTIONAL: as above */
 	PC_OP_TMPFS,		/* a: path; b: options */
 	PC_OP_PROC,		/* a: path */
 	PC_OP_DEVPTS,		/* a: path */

@@ -44,20 +44,21 @@ function Writer:clone(from)
   return slot
 end
 
-function Writer:attach(slot, at)
-  self.flat:add("tree_attach", { a = at, slot = slot })
+function Writer:attach(slot, at, optional)
+  self.flat:add("tree_attach", { a = at, slot = slot, optional = optional })
   self.free[#self.free + 1] = slot
 end
 
---- A read-only copy of `from` over `at`; with `attributes` also nosuid and the like.
-function Writer:bind_read_only(from, at, attributes)
+--- A read-only copy of `from` over `at`; with `attributes` also nosuid and the like. `optional`: nothing where `at` is gone, or
+--- lies behind a directory that the run may not search.
+function Writer:bind_read_only(from, at, attributes, optional)
   local slot = self:clone(from)
   if self.has_setattr then
     self.flat:add("tree_set", { slot = slot, value = RDONLY | (attributes or 0) })
-    self:attach(slot, at)
+    self:attach(slot, at, optional)
   else
-    self:attach(slot, at)
-    self.flat:add("remount_read_only", { a = at })
+    self:attach(slot, at, optional)
+    self.flat:add("remount_read_only", { a = at, optional = optional })
   end
 end
 
@@ -137,8 +138,9 @@ function Writer:make_dev(devices, shm, has_devpts)
   self.flat:add("make_file", { a = "/dev/.mask/file", value = 0 })
 end
 
-function Writer:mask(target, kind)
-  self:bind_read_only(kind == "directory" and "/dev/.mask/directory" or "/dev/.mask/file", target, NOSUID | NODEV | NOEXEC)
+function Writer:mask(target, kind, optional)
+  local from = kind == "directory" and "/dev/.mask/directory" or "/dev/.mask/file"
+  self:bind_read_only(from, target, NOSUID | NODEV | NOEXEC, optional)
 end
 
 --- A mount point cannot be renamed; nor can the directories above it, up to the writable tree, when each is one too. Renamed
@@ -255,7 +257,8 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
       if tree then
         writer:pin_above(entry.path, tree)
       end
-      writer:mask(entry.path, entry.kind)
+      -- In a writable tree an earlier run may have closed the directory above; nothing outside is the command's to reopen.
+      writer:mask(entry.path, entry.kind, not tree)
     end
   end
   if uses["pidns"] then

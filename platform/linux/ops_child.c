@@ -13,8 +13,11 @@
 
 #define AT_CWD (-100)
 #define AT_REMOVEDIR_BIT 0x200
+#define E_NOENT 2
+#define E_ACCES 13
 #define E_EXIST 17
 #define E_ISDIR 21
+#define E_INVAL 22
 #define E_NAMETOOLONG 36
 #define E_STALE 116
 
@@ -73,12 +76,26 @@ static int clone_tree(struct walk *walk, uint32_t slot, const char *path)
 	return 0;
 }
 
-static int attach_tree(const struct walk *walk, uint32_t slot, const char *path)
+/* A place that is gone, or that not even this child may search for, needs no mask: the command has fewer rights. */
+static bool is_needless(const struct pc_op *op, int rc)
 {
-	int rc = pc_tree_attach(walk->tree[slot], path);
+	return op->flags & PC_OP_OPTIONAL && (rc == -E_NOENT || rc == -E_ACCES);
+}
 
-	pc_sys_close(walk->tree[slot]);
-	return rc;
+static int attach_tree(const struct walk *walk, const struct pc_op *op, const char *path)
+{
+	int rc = pc_tree_attach(walk->tree[op->slot], path);
+
+	pc_sys_close(walk->tree[op->slot]);
+	return is_needless(op, rc) ? 0 : rc;
+}
+
+static int remount_read_only(const struct pc_op *op, const char *path)
+{
+	int rc = pc_mount_remount_read_only(path);
+
+	/* EINVAL: nothing was attached there. */
+	return is_needless(op, rc) || (op->flags & PC_OP_OPTIONAL && rc == -E_INVAL) ? 0 : rc;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -120,11 +137,11 @@ static int mount_op(struct walk *walk, const struct pc_op *op)
 	case PC_OP_TREE_SET:
 		return pc_tree_set(walk->tree[op->slot], op->value);
 	case PC_OP_TREE_ATTACH:
-		return attach_tree(walk, op->slot, path);
+		return attach_tree(walk, op, path);
 	case PC_OP_MOUNT_SET:
 		return pc_mount_set(path, op->value, op->flags & PC_OP_RECURSIVE);
 	case PC_OP_REMOUNT_READ_ONLY:
-		return pc_mount_remount_read_only(path);
+		return remount_read_only(op, path);
 	case PC_OP_TMPFS:
 		return pc_mount_tmpfs(path, text_of(walk, op->b));
 	case PC_OP_PROC:
@@ -275,7 +292,7 @@ static int exec_first(const struct pc_image *image)
 	const uint64_t *programs = pc_image_at(image, image->programs_offset);
 	uint64_t *argv = (uint64_t *)(uintptr_t)pc_image_at(image, image->argv_offset);
 	const uint64_t *envp = pc_image_at(image, image->envp_offset);
-	enum { E_NOENT = 2, E_NOEXEC = 8, E_ACCES = 13, E_NOTDIR = 20, E_LOOP = 40 };
+	enum { E_NOEXEC = 8, E_NOTDIR = 20, E_LOOP = 40 };
 	int refused = -E_NOENT;
 	uint32_t i;
 	int rc;
