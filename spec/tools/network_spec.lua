@@ -42,7 +42,8 @@ data, back = a.recvfrom(9); a.sendto(data.upper(), back); print(b.recv(9))
     tool.works({
       run = python([[
 import socket as s
-a = s.create_server(("127.0.0.1", 0)); c = s.socket(s.AF_INET6); c.connect(("::ffff:127.0.0.1", a.getsockname()[1])); print("ok")
+a = s.create_server(("127.0.0.1", 0)); c = s.socket(s.AF_INET6)
+c.connect(("::ffff:127.0.0.1", a.getsockname()[1])); print("ok")
 ]]),
       prints = "^ok\n$",
       unless = tool.no_loopback,
@@ -153,7 +154,8 @@ x, y = socket.socketpair(); x.send(b"p"); print(y.recv(1))
     tool.works({
       run = python([[
 import socket
-a = socket.socket(socket.AF_UNIX); a.bind("\0own"); a.listen(); b = socket.socket(socket.AF_UNIX); b.connect("\0own"); print("ok")
+a = socket.socket(socket.AF_UNIX); a.bind("\0own"); a.listen()
+b = socket.socket(socket.AF_UNIX); b.connect("\0own"); print("ok")
 ]]),
       prints = "^ok\n$",
       unless = {

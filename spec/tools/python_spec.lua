@@ -132,8 +132,8 @@ fd = os.memfd_create("x"); os.write(fd, b"mem"); print(os.pread(fd, 3, 0), os.li
 import sqlite3, subprocess, sys
 c = sqlite3.connect("d.db"); print(c.execute("pragma journal_mode=wal").fetchone()[0])
 c.execute("create table t (a)"); c.execute("insert into t values (1)"); c.commit()
-subprocess.run([sys.executable, "-c", "import sqlite3; c = sqlite3.connect('d.db'); c.execute('insert into t values (2)'); c.commit()"],
-    check=True)
+other = "import sqlite3; c = sqlite3.connect('d.db'); c.execute('insert into t values (2)'); c.commit()"
+subprocess.run([sys.executable, "-c", other], check=True)
 print(c.execute("select sum(a) from t").fetchone()[0])
 ]]),
       run = run,
