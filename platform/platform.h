@@ -108,6 +108,7 @@ enum {
 	PC_REFUSE_ALWAYS = 1u << 0,
 	PC_REFUSE_SYSV = 1u << 1,	/* System V IPC, where there is no IPC namespace */
 	PC_REFUSE_KILL_ALL = 1u << 2,	/* kill(-1), and calls that touch other processes of the user, where nothing scopes signals */
+	PC_REFUSE_PEERS = 1u << 4,	/* limits and scheduling of other processes, where they have numbers */
 	PC_REFUSE_LISTEN = 1u << 3,	/* listen(2): goes round Landlock's TCP rules without bind */
 };
 

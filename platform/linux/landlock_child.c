@@ -10,9 +10,21 @@
 #include "sys.h"
 #include "uapi.h"
 
-int pc_landlock_add_fd(int ruleset_fd, int fd, uint64_t access)
+int pc_landlock_add_object(int ruleset_fd, int fd, bool is_directory, uint64_t access)
 {
 	struct pc_landlock_path_beneath_attr rule;
+
+	/* The kernel answers EINVAL to a directory right on a file. */
+	if (!is_directory)
+		access &= PC_LANDLOCK_FS_FILE;
+
+	rule.allowed_access = access;
+	rule.parent_fd = fd;
+	return (int)pc_sys4(__NR_landlock_add_rule, ruleset_fd, PC_LANDLOCK_RULE_PATH_BENEATH, pc_ptr(&rule), 0);
+}
+
+int pc_landlock_add_fd(int ruleset_fd, int fd, uint64_t access)
+{
 	struct pc_statx st;
 	int rc;
 
@@ -20,14 +32,7 @@ int pc_landlock_add_fd(int ruleset_fd, int fd, uint64_t access)
 	rc = pc_sys_statx(fd, "", PC_AT_EMPTY_PATH, PC_STATX_TYPE, &st);
 	if (rc < 0)
 		return rc;
-
-	/* The kernel answers EINVAL to a directory right on a file. */
-	if ((st.mode & PC_S_IFMT) != PC_S_IFDIR)
-		access &= PC_LANDLOCK_FS_FILE;
-
-	rule.allowed_access = access;
-	rule.parent_fd = fd;
-	return (int)pc_sys4(__NR_landlock_add_rule, ruleset_fd, PC_LANDLOCK_RULE_PATH_BENEATH, pc_ptr(&rule), 0);
+	return pc_landlock_add_object(ruleset_fd, fd, (st.mode & PC_S_IFMT) == PC_S_IFDIR, access);
 }
 
 static int open_path(const char *path, bool nofollow)

@@ -6,7 +6,12 @@
 #include "image_build.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 struct inode {
 	dev_t dev;
@@ -28,13 +33,48 @@ static bool is_hidden(const struct hidden_inodes *hidden, const struct stat *st)
 	return false;
 }
 
+/* The directory of the rules before: siblings stand together in a plan, and their common way is walked once. */
+struct parent {
+	const char *path;	/* of some entry in it */
+	size_t size;		/* of the directory's part of that path */
+	int fd;			/* -1: none */
+};
+
+static int open_in_parent(struct parent *parent, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_MAX];
+	size_t size = (size_t)(slash - path);
+	int fd;
+
+	/* The root, entries of the root, and what has no name of its own. */
+	if (size == 0 || !slash[1] || size >= sizeof(directory))
+		return pc_open_resolved(path);
+	if (parent->fd < 0 || parent->size != size || memcmp(parent->path, path, size)) {
+		memcpy(directory, path, size);
+		directory[size] = '\0';
+		fd = pc_open_resolved(directory);
+		if (fd < 0)
+			return fd;
+		if (parent->fd >= 0)
+			close(parent->fd);
+		*parent = (struct parent){ path, size, fd };
+	}
+	fd = (int)syscall(SYS_openat2, parent->fd, slash + 1, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS)
+		return pc_open_resolved(path);
+	return fd < 0 ? -errno : fd;
+}
+
 /* A rule holds an inode: a second name of a hidden file, or a bind of a hidden directory, must not open it again. */
-static int add_rule(int ruleset, const struct pc_op *op, const char *path, const struct hidden_inodes *hidden)
+static int add_rule(int ruleset, const struct pc_op *op, const char *path, struct parent *parent,
+		    const struct hidden_inodes *hidden)
 {
 	cleanup_fd int fd = -1;
 	struct stat st;
 
-	fd = pc_open_resolved(path);
+	fd = open_in_parent(parent, path);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -43,7 +83,7 @@ static int add_rule(int ruleset, const struct pc_op *op, const char *path, const
 		return -ELOOP;
 	if (is_hidden(hidden, &st))
 		return 0;
-	return pc_landlock_add_fd(ruleset, fd, op->value);
+	return pc_landlock_add_object(ruleset, fd, S_ISDIR(st.st_mode), op->value);
 }
 
 /* What the host may not open, the command may not either; what is gone needs no grant. */
@@ -69,7 +109,7 @@ static const char *path_of(const struct pc_image *image, const struct pc_plan *p
 }
 
 static int ruleset_op(int ruleset, const struct pc_image *image, const struct pc_plan *plan, const struct pc_op *op,
-		      struct hidden_inodes *hidden)
+		      struct parent *parent, struct hidden_inodes *hidden)
 {
 	int rc;
 
@@ -77,7 +117,7 @@ static int ruleset_op(int ruleset, const struct pc_image *image, const struct pc
 	case PC_OP_LANDLOCK_HIDE:
 		return hide_inode(hidden, path_of(image, plan, op));
 	case PC_OP_LANDLOCK_PATH:
-		rc = add_rule(ruleset, op, path_of(image, plan, op), hidden);
+		rc = add_rule(ruleset, op, path_of(image, plan, op), parent, hidden);
 		return rc < 0 && op->flags & PC_OP_OPTIONAL && is_absence(rc) ? 0 : rc;
 	case PC_OP_LANDLOCK_PORT:
 		return pc_landlock_add_port(ruleset, (uint16_t)op->a, op->value);
@@ -104,6 +144,7 @@ static int create_ruleset(const struct pc_op *op)
 
 int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
 {
+	struct parent parent = { .fd = -1 };
 	struct hidden_inodes hidden = { 0 };
 	cleanup_free struct inode *list = NULL;
 	cleanup_fd int fd = -1;
@@ -118,12 +159,16 @@ int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, s
 		if (plan->ops[i].code == PC_OP_LANDLOCK_HANDLE)
 			rc = fd = create_ruleset(&plan->ops[i]);
 		else
-			rc = ruleset_op(fd, image, plan, &plan->ops[i], &hidden);
+			rc = ruleset_op(fd, image, plan, &plan->ops[i], &parent, &hidden);
 		if (rc < 0) {
 			failure->op = i;
-			return rc;
+			break;
 		}
 	}
+	if (parent.fd >= 0)
+		close(parent.fd);
+	if (rc < 0)
+		return rc;
 	*ruleset = pc_take_fd(&fd);
 	return 0;
 }
