@@ -326,14 +326,23 @@ local function specification(self, cmd, cwd, directory)
   return spec
 end
 
---- Where a run's private directory is made: short, and where everybody may.
-local function temporary_base(caller)
+--- Makes a run's private directory: its path is short, and where everybody may make one. What an earlier host that was killed
+--- has left there is swept first, once a policy.
+---@return string? directory
+---@return any lock  held, nobody sweeps it; or the message
+---@return integer? code
+local function private_directory(self)
+  local caller = self.caller_env
   for _, name in ipairs({ "/tmp", caller.TMPDIR or "/tmp", "/var/tmp", "/dev/shm" }) do
     local resolved, exists = disk.resolve(name)
     if exists then
-      local made = core.private_dir(resolved)
+      if not self.has_swept then
+        core.private_sweep(resolved)
+      end
+      local made, lock = core.private_dir(resolved)
       if made then
-        return made
+        self.has_swept = true
+        return made, lock
       end
     end
   end
@@ -402,6 +411,7 @@ local function conclude(self, begun, raw)
   local removed, left
   if begun.directory then
     removed, left = core.remove_tree(begun.directory)
+    begun.lock:close()
   end
   if begun.directory and not removed then
     outcome.notices[#outcome.notices + 1] = "the run's private directory is left: " .. left
@@ -436,11 +446,11 @@ function Policy:attempt(cmd, cwd, go)
   if not plan then
     return nil, message, code
   end
-  local directory
+  local directory, lock
   if self.fitted.tmp == "private" or uses(self.fitted, "mount-tree") then
-    directory, message, code = temporary_base(self.caller_env)
+    directory, lock, code = private_directory(self)
     if not directory then
-      return nil, message, code
+      return nil, lock, code
     end
   end
   -- Another run may have the plan made anew meanwhile: this one is judged by its own survey.
@@ -449,11 +459,13 @@ function Policy:attempt(cmd, cwd, go)
     masked = marks_of(self.survey.inside),
     handoff = handoff.note(self.survey.watch),
     directory = directory,
+    lock = lock,
   }
   local result, why, errno, detail = go(plan, specification(self, cmd, cwd, directory))
   if not result then
     if directory then
       core.remove_tree(directory)
+      lock:close()
     end
     return nil, why, errno, detail
   end
