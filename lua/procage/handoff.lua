@@ -159,18 +159,23 @@ end
 ---@field moved_to? string  nil: it could not be moved
 ---@field is_change? boolean  it was there before and is another now
 
---- After a run: moves out what appeared, names what changed.
+--- After a run: moves out what appeared, names what changed. Outer names first: a repository that appeared stays or goes as a
+--- whole, and the names in it are not judged again.
 ---@param watch procage.Watch
 ---@param noted table<string, string>  what there was before it
 ---@param keep fun(name: string): boolean  what may stay although it appeared
 ---@param quarantine fun(): string?  where it is moved, asked for only when something is; nil: renamed in place
 ---@return procage.Appeared[]
 function M.settle(watch, noted, keep, quarantine)
-  local found = {}
-  for _, name in ipairs(every_path(watch)) do
+  local found, kept = {}, {}
+  for _, name in ipairs(path.sort_by_depth(every_path(watch))) do
     local before, now = noted[name], mark_of(name)
-    if now and not before and not keep(name) then
-      found[#found + 1] = { path = name, moved_to = move_out(name, quarantine()) }
+    if now and not before then
+      if keep(name) then
+        kept[#kept + 1] = name
+      elseif not path.resolved_tree_of(name, kept) then
+        found[#found + 1] = { path = name, moved_to = move_out(name, quarantine()) }
+      end
     elseif now and before and now ~= before then
       found[#found + 1] = { path = name, is_change = true }
     end

@@ -180,6 +180,30 @@ describe("git outside the workspace's own repository", function()
     })
   end)
 
+  it("makes a repository at the root of a workspace that has none, which stays as a whole", function()
+    local outcome = tool.works({
+      needs = { "git" },
+      setup = tool.identity,
+      run = "git init -q && echo a >a && git add a && git commit -qm first && git log --format=%s",
+      prints = "^first\n$",
+      after = function(b)
+        assert.equal("first", b:setup("git log --format=%s"))
+        assert.equal("", b:setup("git status --porcelain"))
+      end,
+    })
+    assert.same({}, alarms(outcome))
+  end)
+
+  it("has a repository that would run programs moved out as a whole", function()
+    box.skip_without("git")
+    local b <close> = box.new()
+    local outcome = b:run("git init -q && git config core.fsmonitor ./x && printf x >.git/hooks/pre-commit")
+    assert.is_false(b:exists("workspace/.git"))
+    assert.equal(1, #outcome.appeared)
+    assert.matches("%.git$", outcome.appeared[1].moved_to)
+    assert.matches("fsmonitor", b:setup(("cat %s/config"):format(box.quote(outcome.appeared[1].moved_to))))
+  end)
+
   it("reads config.worktree where the extension asks for it (FR-10)", function()
     tool.works({
       needs = { "git" },
