@@ -365,9 +365,10 @@ end
 ---@field stdout string
 ---@field stderr string
 
---- The same command without any confinement: what an attack does when nothing stops it. Ended after 20 s.
+--- The same command without any confinement: what an attack does when nothing stops it. Ended after
+--- 20 s, as a confined one is, unless timeout_ms says otherwise.
 ---@param command string|string[]
----@param options? { env?: table<string, string>, stdin?: string, cwd?: string }
+---@param options? { env?: table<string, string>, stdin?: string, cwd?: string, timeout_ms?: integer }
 ---@return procage.BoxResult
 function Box:run_unconfined(command, options)
   options = options or {}
@@ -377,8 +378,9 @@ function Box:run_unconfined(command, options)
   end
   return execute(
     self,
-    ("cd %s && exec timeout --foreground -k 1 20 %s %s %s"):format(
+    ("cd %s && exec timeout --foreground -k 1 %d %s %s %s"):format(
       quote(options.cwd or self.workspace),
+      math.ceil((options.timeout_ms or 20000) / 1000),
       self:prefix(),
       quote_all(extra),
       quote_all(argv_of(command))

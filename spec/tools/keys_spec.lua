@@ -44,7 +44,8 @@ describe("keys of the run's own", function()
       run = [[
         set -e; mkdir -m 700 g; GNUPGHOME=$PWD/g; export GNUPGHOME
         gpg --batch --quiet --passphrase '' --quick-gen-key 'T <t@example.invalid>' ed25519 sign never 2>/dev/null
-        echo x >f; gpg --batch --quiet --sign f; gpg --batch --verify f.gpg 2>&1 | grep -c 'Good signature'; gpgconf --kill all]],
+        echo x >f; gpg --batch --quiet --sign f; gpg --batch --verify f.gpg 2>&1 | grep -c 'Good signature'
+        gpgconf --kill all]],
       prints = "^1\n$",
     })
   end)
@@ -52,8 +53,8 @@ describe("keys of the run's own", function()
   it("and certificates are made by openssl", function()
     tool.works({
       needs = { "openssl" },
-      run = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k -out c -subj /CN=t -days 1 2>/dev/null && "
-        .. "openssl verify -CAfile c c && stat -c %a k",
+      run = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k -out c -subj /CN=t -days 1 "
+        .. "2>/dev/null && openssl verify -CAfile c c && stat -c %a k",
       prints = "OK\n600\n$",
     })
   end)

@@ -104,6 +104,7 @@ public class T {
 }
 ]])
       end,
+      options = { timeout_ms = 60000 },
       run = "javac -d out T.java && jar cfe t.jar T -C out . && java -jar t.jar",
       prints = "42 1\nchild\n",
     })
@@ -124,6 +125,7 @@ public class S {
 }
 ]])
       end,
+      options = { timeout_ms = 60000 },
       run = "java S.java",
       prints = "^A\n$",
       unless = tool.no_loopback,

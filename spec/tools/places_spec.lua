@@ -129,7 +129,8 @@ describe("a socket of another user in a directory closed to others", function()
     b:setup('mkdir "$OUTSIDE/closed" && chown 61235:61235 "$OUTSIDE/closed" && chmod 700 "$OUTSIDE/closed"')
     local server <close> = b:start({
       "setpriv", "--reuid", "61235", "--regid", "61235", "--clear-groups", "/usr/bin/python3", "-c",
-      "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); print('bound', flush=True); time.sleep(60)",
+      "import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); "
+        .. "print('bound', flush=True); time.sleep(60)",
       b:path("outside/closed/socket"),
     }, { until_prints = "bound" })
     assert.is_true(server:is_alive())

@@ -30,6 +30,7 @@ with zipfile.ZipFile("greet-1.0-py3-none-any.whl", "w") as z:
 ]]),
       run = "set -e; /usr/bin/python3 program.py; /usr/bin/python3 -m venv env; . env/bin/activate; "
         .. "pip install -q --no-index ./greet-1.0-py3-none-any.whl; greet",
+      options = { timeout_ms = 90000 },
       prints = "hello from a wheel\n$",
     })
   end)

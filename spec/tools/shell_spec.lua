@@ -15,7 +15,8 @@ describe("a shell", function()
 here
 END
         cat <<<string; diff <(echo a) <(echo a) && echo same; a=(1 2 3); echo "${#a[@]}"
-        trap 'echo trapped' EXIT; (exit 3) || echo $?; echo a | { read x; echo $x; }; printf '%s\n' {x,y}z; echo out > >(cat); wait]]),
+        trap 'echo trapped' EXIT; (exit 3) || echo $?; echo a | { read x; echo $x; }; printf '%s\n' {x,y}z
+        echo out > >(cat); wait]]),
       prints = "^here\nstring\nsame\n3\n3\na\nxz\nyz\n",
     })
   end)
@@ -23,8 +24,9 @@ END
   it("controls jobs", function()
     tool.works({
       run = bash([[
-        set -m; sleep 30 & p=$!; kill -STOP $p; sleep 0.2; jobs | grep -c Stopped; grep State /proc/$p/status; kill -CONT $p
-        kill $p; while kill -0 $p 2>/dev/null; do sleep 0.02; done; wait $p; echo $?; (sleep 0.05; exit 4) & wait $!; echo $?]]),
+        set -m; sleep 30 & p=$!; kill -STOP $p; sleep 0.2; jobs | grep -c Stopped; grep State /proc/$p/status
+        kill -CONT $p; kill $p; while kill -0 $p 2>/dev/null; do sleep 0.02; done; wait $p; echo $?
+        (sleep 0.05; exit 4) & wait $!; echo $?]]),
       prints = "^1\nState:\tT.*\n143\n4\n$",
     })
   end)
@@ -82,7 +84,8 @@ describe("the usual programs", function()
   it("find what they need: locales, time zones, magic numbers, manuals", function()
     tool.works({
       needs = { "file", "locale" },
-      run = "locale >/dev/null && LC_ALL=C.UTF-8 sh -c 'printf ä | wc -m' && TZ=UTC date -d @0 +%Z && file /bin/sh | grep -c link",
+      run = "locale >/dev/null && LC_ALL=C.UTF-8 sh -c 'printf ä | wc -m' && TZ=UTC date -d @0 +%Z && "
+        .. "file /bin/sh | grep -c link",
       prints = "^1\nUTC\n1\n$",
     })
     tool.works({
