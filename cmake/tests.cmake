@@ -1,7 +1,7 @@
 # Tests: one ctest test a spec file and variant.
 #
 #   spec/unit/*_spec.lua, spec/unit/*_test.c        once: they need no kernel
-#   spec/escape, spec/cli, spec/tools: the same     as root and as an ordinary user, with and without namespaces
+#   spec/escape, cli, tools, lifecycle: the same     as root and as an ordinary user, with and without namespaces
 #
 # spec/support/stage and spec/support/variant say how. A *_test.c is a program that exits 0 when all is well; it links the
 # library's objects, so it may call what the library does not export.
@@ -14,6 +14,12 @@ set(interpreter ${PROCAGE_LUA_INTERPRETER})
 add_executable(no_userns ${support}/no_userns.c)
 target_link_libraries(no_userns PRIVATE procage_flags PkgConfig::SECCOMP)
 set_target_properties(no_userns PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+# An attacker, with no sanitizer's threads and signals of its own.
+add_executable(stray ${support}/stray.c)
+target_compile_options(stray PRIVATE -O1 -pthread -Wall -Wextra -fno-sanitize=all)
+target_link_options(stray PRIVATE -pthread -fno-sanitize=all)
+set_target_properties(stray PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
 if(PROCAGE_SANITIZE)
   add_executable(lua_driver ${support}/lua_driver.c)
@@ -37,7 +43,7 @@ function(procage_add_test name who namespaces)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()
 
-foreach(folder unit escape cli tools)
+foreach(folder unit escape cli tools lifecycle)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
     ${CMAKE_SOURCE_DIR}/spec/${folder}/*_spec.lua ${CMAKE_SOURCE_DIR}/spec/${folder}/*_test.c)
   foreach(file ${files})

@@ -1,7 +1,7 @@
 /*
  * seccomp filters for Lua. A filter is a string: classic BPF, 8 bytes an instruction.
  *
- *   seccomp_filter{ groups = { "sysv", "kill_all", "listen" }, inet=, datagram=, tcp_only=, mediated=, no_unix= } -> string | nil, message, errno
+ *   seccomp_filter{ groups = { "sysv", "kill_all", "peers", "listen" }, inet=, datagram=, tcp_only=, mediated=, no_unix= } -> string | nil, message, errno
  *   seccomp_deny_net() -> the filter without groups and without inet
  *   seccomp_refused_calls() -> { { name=, number=, error=, groups = { "always" }, since=, why=, notice= }... }
  *   seccomp_install(string) -> true | nil, message, errno      on the calling thread; no_new_privs must be set
@@ -26,6 +26,7 @@ static const struct {
 	{ "always", PC_REFUSE_ALWAYS },
 	{ "sysv", PC_REFUSE_SYSV },
 	{ "kill_all", PC_REFUSE_KILL_ALL },
+	{ "peers", PC_REFUSE_PEERS },
 	{ "listen", PC_REFUSE_LISTEN },
 };
 

@@ -269,16 +269,16 @@ local env = { { all = { "environment" } } }
 local signals = {
   { all = { "pidns" }, also = { { "landlock-scope-signal" } } },
   {
-    all = { "landlock-scope-signal" },
+    all = { "landlock-scope-signal", "seccomp-peers" },
     effect = "numbers, names and command lines of the user's other processes can be seen in /proc",
   },
   {
-    all = { "landlock-fs", "seccomp-kill-all" },
+    all = { "landlock-fs", "seccomp-kill-all", "seccomp-peers" },
     gap = "signal_scope",
     effect = "a signal sent by number reaches the user's other processes",
   },
   {
-    all = { "seccomp-kill-all" },
+    all = { "seccomp-kill-all", "seccomp-peers" },
     gap = "signal_scope",
     effect = "a signal sent by number reaches the user's other processes, and /proc shows their environment",
   },

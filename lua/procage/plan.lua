@@ -14,7 +14,8 @@ local CLONE = { user = 0x10000000, mount = 0x00020000, pid = 0x20000000, net = 0
 -- Source: getrlimit(2), the numbers of every architecture procage knows.
 local RLIMIT = { cpu = 0, file_size = 1, core = 4, processes = 6, open_files = 7 }
 
-local FILTER_GROUPS = { ["seccomp-sysv"] = "sysv", ["seccomp-kill-all"] = "kill_all", ["seccomp-net-ports"] = "listen" }
+local FILTER_GROUPS = { ["seccomp-sysv"] = "sysv", ["seccomp-kill-all"] = "kill_all", ["seccomp-peers"] = "peers",
+  ["seccomp-net-ports"] = "listen" }
 
 local MOUNTING = { "mount-tree", "mask", "socket-masks", "bind-read-only", "private-tmp-mount", "pidns" }
 

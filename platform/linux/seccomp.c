@@ -326,10 +326,47 @@ static void kill_block(struct program *p, const struct pc_filter_spec *spec)
 
 static void setpriority_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	(void)spec;
 	load_arg_low(p, 0);
 	ret_if_equal(p, PRIO_USER, REFUSE(EPERM));
+	if (spec->groups & PC_REFUSE_PEERS) {
+		load_arg_low(p, 1);
+		ret_if_equal(p, 0, ALLOW);
+		ret(p, REFUSE(EPERM));
+		return;
+	}
 	ret(p, ALLOW);
+}
+
+/*
+ * A limit on processor time kills any process of the user's, one on descriptors cripples it, and no scope of Landlock's looks at
+ * it. In a PID namespace only init is spared: its death would end the run without a word. Asking (no new limit) is free.
+ */
+static void prlimit_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	size_t mark;
+
+	load_arg_low(p, 2);
+	mark = begin_if_equal(p, 0);
+	load_arg_high(p, 2);
+	ret_if_equal(p, 0, ALLOW);
+	end(p, mark);
+	load_arg_low(p, 0);
+	if (spec->groups & PC_REFUSE_PEERS) {
+		ret_if_equal(p, 0, ALLOW);
+		ret(p, REFUSE(EPERM));
+		return;
+	}
+	ret_if_equal(p, 1, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+/* A process that is made to wait for all others (SCHED_IDLE) looks after nothing. 0 is the caller itself. */
+static void scheduling_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, 0, ALLOW);
+	ret(p, REFUSE(EPERM));
 }
 
 static void ioprio_set_block(struct program *p, const struct pc_filter_spec *spec)
@@ -399,6 +436,8 @@ enum when {
 	WHEN_MEDIATED,
 	WHEN_ALWAYS,
 	WHEN_KILL_ALL,
+	WHEN_PEERS,
+	WHEN_KILL_ALL_OR_PEERS,
 	WHEN_TCP_ONLY,
 };
 
@@ -417,7 +456,11 @@ static const struct judged_call {
 	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
 	{ __NR_connect, WHEN_MEDIATED, connect_block },
 	{ __NR_kill, WHEN_KILL_ALL, kill_block },
-	{ __NR_setpriority, WHEN_KILL_ALL, setpriority_block },
+	{ __NR_setpriority, WHEN_KILL_ALL_OR_PEERS, setpriority_block },
+	{ __NR_prlimit64, WHEN_ALWAYS, prlimit_block },
+	{ __NR_sched_setscheduler, WHEN_PEERS, scheduling_block },
+	{ __NR_sched_setparam, WHEN_PEERS, scheduling_block },
+	{ __NR_sched_setattr, WHEN_PEERS, scheduling_block },
 	{ __NR_ioprio_set, WHEN_KILL_ALL, ioprio_set_block },
 	{ __NR_sendto, WHEN_TCP_ONLY, sendto_block },
 	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },
@@ -434,6 +477,10 @@ static bool is_judged(const struct judged_call *call, const struct pc_filter_spe
 		return true;
 	case WHEN_KILL_ALL:
 		return (spec->groups & PC_REFUSE_KILL_ALL) != 0;
+	case WHEN_PEERS:
+		return (spec->groups & PC_REFUSE_PEERS) != 0;
+	case WHEN_KILL_ALL_OR_PEERS:
+		return (spec->groups & (PC_REFUSE_KILL_ALL | PC_REFUSE_PEERS)) != 0;
 	case WHEN_TCP_ONLY:
 		return spec->tcp_only;
 	case WHEN_MEDIATED:

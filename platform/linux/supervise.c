@@ -273,9 +273,13 @@ static void read_wake(struct pc_supervisor *s)
 
 	if (read(s->how.wake_fd, &times, sizeof(times)) != sizeof(times))
 		return;
+	if (times > 1 && !s->result.cancel_signal) {
+		s->result.cancel_signal = SIGTERM;
+		s->deadline_us = -1;
+		kill_run(s);
+		return;
+	}
 	cancel(s, SIGTERM);
-	if (times > 1)
-		cancel(s, SIGTERM);
 }
 
 /* What has been read is written before more is read: the command waits for its reader, as it would without us. */

@@ -113,7 +113,8 @@ describe("fit", function()
     local _, fitted = rows(wanting(), hosts.docker)
     assert.same({
       "environment", "landlock-fs", "landlock-scope-abstract", "landlock-scope-signal", "library", "mediated-connect",
-      "private-tmp", "reaper", "rlimits", "seccomp-calls", "seccomp-families", "seccomp-sysv",
+      "private-tmp", "reaper", "rlimits", "seccomp-calls", "seccomp-families", "seccomp-peers",
+      "seccomp-sysv",
     }, fitted.mechanisms)
   end)
 
@@ -291,9 +292,9 @@ describe("the clause", function()
     { "abstract", "nested_old", { network = "all" }, "tightened", "unix", "seccomp-no-unix" },
     { "env", "gvisor", {}, "enforced", nil, "environment" },
     { "signals", "full", {}, "enforced", nil, "landlock-scope-signal pidns" },
-    { "signals", "docker", {}, "enforced", nil, "landlock-scope-signal" },
+    { "signals", "docker", {}, "enforced", nil, "landlock-scope-signal seccomp-peers" },
     { "signals", "kernel_5_10", {}, "enforced", nil, "pidns" },
-    { "signals", "gvisor", {}, "unenforced", "signal_scope", "landlock-fs seccomp-kill-all" },
+    { "signals", "gvisor", {}, "unenforced", "signal_scope", "landlock-fs seccomp-kill-all seccomp-peers" },
     { "ipc", "full", {}, "enforced", nil, "ipcns" },
     { "ipc", "docker", {}, "tightened", nil, "seccomp-sysv" },
     { "process_tree", "full", {}, "enforced", nil, "pidns" },

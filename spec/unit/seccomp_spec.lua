@@ -6,7 +6,7 @@ local E = {
   ESOCKTNOSUPPORT = 94, EOPNOTSUPP = 95, EAFNOSUPPORT = 97,
 }
 
-local ALL = { groups = { "sysv", "kill_all", "listen" }, inet = true, datagram = true, tcp_only = true }
+local ALL = { groups = { "sysv", "kill_all", "peers", "listen" }, inet = true, datagram = true, tcp_only = true }
 
 -- ---- a filter, read without a kernel ------------------------------------------------------------------------------------
 
@@ -260,7 +260,8 @@ local HARMLESS = {
 
 local MORE = {
   "socket", "socketpair", "clone", "unshare", "ioctl", "personality", "move_pages", "migrate_pages", "kill", "setpriority",
-  "ioprio_set", "sendto", "sendmsg", "sendmmsg", "setsockopt", "getpid", "landlock_create_ruleset",
+  "prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set", "sendto", "sendmsg", "sendmmsg",
+  "setsockopt", "getpid", "landlock_create_ruleset",
 }
 
 describe("against the kernel,", function()
@@ -529,6 +530,26 @@ describe("against the kernel,", function()
         })
         local control, confined = answers(who, {}, { "move_pages,0,0,0,0,0,2", "migrate_pages,0,0,0,0" })
         assert.same(control, confined)
+      end)
+
+      it("cannot limit or reschedule another process", function()
+        -- An address that cannot be read: the control gets as far as that.
+        local rows = {
+          { "prlimit64,0,7,1,0", E.EFAULT, E.EFAULT },
+          { "prlimit64,0,7,0,0", "ok", "ok" },
+          { "prlimit64,1,7,0,0", "any", "any" },
+          { "prlimit64,1,7,1,0", "any", E.EPERM },
+          { "prlimit64,99999999,7,1,0", "any", E.EPERM },
+          { "sched_setscheduler,99999999,0,1", "any", E.EPERM },
+          { "sched_setscheduler,0,0,1", E.EFAULT, E.EFAULT },
+          { "sched_setparam,99999999,1", "any", E.EPERM },
+          { "sched_setattr,99999999,1,0", "any", E.EPERM },
+          { "setpriority,0,99999999,0", "any", E.EPERM },
+          { "setpriority,0,0,0", "ok", "ok" },
+          { "setpriority,2,0,0", "any", E.EPERM },
+        }
+        expect(who, { groups = { "peers" } }, rows)
+        expect(who, {}, { { "prlimit64,1,7,1,0", "any", E.EPERM }, { "prlimit64,0,7,1,0", E.EFAULT, E.EFAULT } })
       end)
 
       it("cannot signal or slow down every process of the user at once", function()

@@ -30,6 +30,7 @@ local files = {
   "seccomp_no_unix",
   "seccomp_sysv",
   "seccomp_kill_all",
+  "seccomp_peers",
   "environment",
   "rlimits",
   "nproc",
