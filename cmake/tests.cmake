@@ -1,7 +1,7 @@
 # Tests: one ctest test a spec file and variant.
 #
 #   spec/unit/*_spec.lua, spec/unit/*_test.c        once: they need no kernel
-#   spec/escape, cli, tools, lifecycle: the same     as root and as an ordinary user, with and without namespaces
+#   spec/escape, cli, tools, lifecycle, helper: the same     as root and as an ordinary user, with and without namespaces
 #
 # spec/support/stage and spec/support/variant say how. A *_test.c is a program that exits 0 when all is well; it links the
 # library's objects, so it may call what the library does not export.
@@ -43,7 +43,7 @@ function(procage_add_test name who namespaces)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()
 
-foreach(folder unit escape cli tools lifecycle)
+foreach(folder unit escape cli tools lifecycle helper)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
     ${CMAKE_SOURCE_DIR}/spec/${folder}/*_spec.lua ${CMAKE_SOURCE_DIR}/spec/${folder}/*_test.c)
   foreach(file ${files})

@@ -15,6 +15,10 @@ local modules = { run = "procage.cli.run", probe = "procage.cli.probe", explain 
 ---@param words table  the program's arguments: words[0] is its name
 ---@return integer status
 function M.main(words)
+  -- For other programs, with a grammar of its own: not in the help.
+  if words[1] == "__sandbox" then
+    return require("procage.cli.sandbox")(words)
+  end
   local request, message = options.parse(words)
   if not request then
     local name = options.command(words[1]) and words[1]

@@ -121,7 +121,8 @@ local function row_of(clause, alternatives, host)
     reason = chosen.reason,
     effect = #notes > 0 and table.concat(notes, "; ") or nil,
     lift = chosen.lift,
-    guard = chosen.guard,
+    -- What is looked after when the run is over takes somebody who is there then.
+    guard = host[host_facts.SUPERVISOR] ~= false and chosen.guard or nil,
   }
   explain_choice(row, alternatives, place, host)
   row.lift = row.lift or lift

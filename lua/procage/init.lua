@@ -4,6 +4,7 @@
 ---     local policy = assert(procage.policy.load("speccoder", {}, { root = "/srv/project" }))
 ---     local outcome = policy:run({ "make", "test" })
 
+local confine = require("procage.confine")
 local core = require("procage.core")
 local fit = require("procage.fit")
 local hosts = require("procage.host")
@@ -18,6 +19,8 @@ local M = { version = core.version, profile = profile, fit = fit.fit }
 function M.probe()
   return hosts.complete(core.probe())
 end
+
+M.confine_parent = confine.parent
 
 M.policy = {
   load = runner.load,

@@ -36,4 +36,25 @@ function M.policies()
   return nil, own_directory .. "/policies: no shipped policies there"
 end
 
+--- Two layouts have the program: an installation and a build tree, PREFIX/bin beside PREFIX/share and PREFIX/lib. A checkout's
+--- modules lie elsewhere, and the module in C is the one that was built.
+local core_file = package.searchpath("procage.core", package.cpath)
+
+--- The program procage-lua that belongs to these modules.
+---@return string? program  absolute
+---@return string? message
+function M.program()
+  local directories = { own_directory .. "/../../../../bin" }
+  if core_file then
+    directories[2] = (core_file:match("^(.*)/[^/]*$") or ".") .. "/../../../../bin"
+  end
+  for _, directory in ipairs(directories) do
+    local found = core.real_path(directory .. "/procage-lua")
+    if found then
+      return found
+    end
+  end
+  return nil, table.concat(directories, ", ") .. ": no procage-lua there"
+end
+
 return M

@@ -12,6 +12,7 @@ local outcomes = require("procage.outcome")
 local path = require("procage.path")
 local plans = require("procage.plan")
 local policy = require("procage.policy")
+local private = require("procage.private")
 local report_room = require("procage.report")
 local resolve = require("procage.resolve")
 local running = require("procage.running")
@@ -108,6 +109,37 @@ function M.load(name, config, options)
   return self
 end
 
+--- A policy made of a profile that is resolved already. Its own gaps are tolerated: whoever fitted it knew them.
+---@param profile procage.Profile  valid; taken
+---@param options { context?: table, home?: string, env?: table<string, string>, mode?: string, supervisor?: boolean,
+---  tolerates: string[], narrow: fun(host: procage.Host): procage.Host }
+---@return procage.Policy?
+---@return string? message
+---@return any code
+function M.adopt(profile, options)
+  local caller = options.env or own_environment()
+  local context = options.context
+  if not context then
+    local message
+    context, message = resolve.context({ root = profile.workspace, home = options.home }, caller)
+    if not context then
+      return nil, message, "config"
+    end
+  end
+  table.move(options.tolerates, 1, #options.tolerates, #profile.accept + 1, profile.accept)
+  local self = setmetatable({
+    name = "profile",
+    mode = options.mode or "auto",
+    profile = profile,
+    context = context,
+    caller_env = caller,
+    load_notices = {},
+    supervisor = options.supervisor,
+    given_host = options.narrow(hosts.complete(core.probe())),
+  }, Policy)
+  return self:fit()
+end
+
 function Policy:fit()
   local real = hosts.complete(core.probe())
   self.host = self.given_host and hosts.complete(self.given_host) or real
@@ -117,7 +149,7 @@ function Policy:fit()
       return nil, why, "config"
     end
   end
-  local fitted, report, code = fit.fit(self.profile, self.host, { is_checked = true })
+  local fitted, report, code = fit.fit(self.profile, self.host, { is_checked = true, supervisor = self.supervisor })
   if not fitted then
     return nil, report, code
   end
@@ -198,6 +230,11 @@ local function uses(fitted, mechanism)
     end
   end
   return false
+end
+
+--- Whether a run has a directory of its own for temporary files.
+function Policy:needs_directory()
+  return self.fitted.tmp == "private" or uses(self.fitted, "mount-tree")
 end
 
 --- The words of the environment: the caller's, less what looks secret, with what the run sets.
@@ -326,29 +363,6 @@ local function specification(self, cmd, cwd, directory)
   return spec
 end
 
---- Makes a run's private directory: its path is short, and where everybody may make one. What an earlier host that was killed
---- has left there is swept first, once a policy.
----@return string? directory
----@return any lock  held, nobody sweeps it; or the message
----@return integer? code
-local function private_directory(self)
-  local caller = self.caller_env
-  for _, name in ipairs({ "/tmp", caller.TMPDIR or "/tmp", "/var/tmp", "/dev/shm" }) do
-    local resolved, exists = disk.resolve(name)
-    if exists then
-      if not self.has_swept then
-        core.private_sweep(resolved)
-      end
-      local made, lock = core.private_dir(resolved)
-      if made then
-        self.has_swept = true
-        return made, lock
-      end
-    end
-  end
-  return nil, "no directory for the run's private files: /tmp, TMPDIR and /var/tmp refuse", 2
-end
-
 --- Moves out what someone else would run, once nothing of the run is left to put it back.
 local function settle(self, outcome, survey, noted)
   local target
@@ -410,8 +424,7 @@ local function conclude(self, begun, raw)
   local outcome = outcomes.new(raw, self.report, self.fitted)
   local removed, left
   if begun.directory then
-    removed, left = core.remove_tree(begun.directory)
-    begun.lock:close()
+    removed, left = private.remove(begun.directory, begun.lock)
   end
   if begun.directory and not removed then
     outcome.notices[#outcome.notices + 1] = "the run's private directory is left: " .. left
@@ -447,8 +460,9 @@ function Policy:attempt(cmd, cwd, go)
     return nil, message, code
   end
   local directory, lock
-  if self.fitted.tmp == "private" or uses(self.fitted, "mount-tree") then
-    directory, lock, code = private_directory(self)
+  if self:needs_directory() then
+    self.swept = self.swept or {}
+    directory, lock, code = private.make(self.caller_env, self.swept)
     if not directory then
       return nil, lock, code
     end
@@ -464,8 +478,7 @@ function Policy:attempt(cmd, cwd, go)
   local result, why, errno, detail = go(plan, specification(self, cmd, cwd, directory))
   if not result then
     if directory then
-      core.remove_tree(directory)
-      lock:close()
+      private.remove(directory, lock)
     end
     return nil, why, errno, detail
   end
@@ -540,5 +553,28 @@ function Policy:start(cmd)
   check_command(cmd, "start", {})
   return self:begin(cmd)
 end
+
+--- What to start, in whatever runtime, for the command to run under this policy; helper.lua says how.
+---@param argv string[]
+---@param options? { tree?: boolean, cwd?: string, env?: table<string, string> }
+---@return procage.Wrapped?
+---@return string? message
+---@return any code
+function Policy:wrap(argv, options)
+  return require("procage.helper").wrap(self, argv, options)
+end
+
+--- Confines this process for good and becomes the command. Returns only on failure: the process is to exit then.
+---@param argv string[]
+---@param options? { cwd?: string, env?: table<string, string> }
+---@return nil
+---@return string message
+---@return any code
+---@return table? detail
+function Policy:exec(argv, options)
+  return require("procage.helper").exec(self, argv, options)
+end
+
+M.programs = programs
 
 return M

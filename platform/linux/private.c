@@ -73,13 +73,17 @@ int pc_private_directory(char *path)
 
 /* ---- whose it is ---------------------------------------------------------------------------------------------------------- */
 
-/* Field 22 of /proc/PID/stat; the name before it may hold anything. Source: proc_pid_stat(5). */
+/*
+ * Start time of a process that lives: -ESRCH for a zombie, unless threads of it outlive its first one.
+ * Source: proc_pid_stat(5): fields 3 (state), 20 (threads) and 22; the name, field 2, may hold anything.
+ */
 static int start_time(const char *stat_path, unsigned long long *start)
 {
-	char text[1024], *at;
+	char text[1024], *at, state;
 	cleanup_fd int fd = -1;
 	ssize_t size;
 	int field;
+	long threads;
 
 	fd = open(stat_path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -89,9 +93,13 @@ static int start_time(const char *stat_path, unsigned long long *start)
 		return -errno;
 	text[size] = '\0';
 	at = strrchr(text, ')');
-	for (field = 2; at && field < 22; field++)
+	if (!at || sscanf(at, ") %c", &state) != 1)
+		return -EPROTO;
+	for (field = 2; at && field < 20; field++)
 		at = strchr(at + 1, ' ');
-	return at && sscanf(at, " %llu", start) == 1 ? 0 : -EPROTO;
+	if (!at || sscanf(at, " %ld %*d %llu", &threads, start) != 2)
+		return -EPROTO;
+	return (state == 'Z' || state == 'X') && threads <= 1 ? -ESRCH : 0;
 }
 
 int pc_private_claim(const char *path)

@@ -4,11 +4,7 @@ local core = require("procage.core")
 local json = require("procage.json")
 local reports = require("procage.report")
 local setup = require("procage.cli.setup")
-
-local ENOENT = 2
-
---- Exit statuses (DESIGN section 5).
-local TIMED_OUT, CANNOT_RUN, NOT_FOUND, SIGNALLED = 124, 126, 127, 128
+local statuses = require("procage.cli.status")
 
 -- ---- JSON -----------------------------------------------------------------------------------------------------------------
 
@@ -89,34 +85,7 @@ local function print_json(answer)
   io.stdout:write("{", table.concat(members, ","), "}\n")
 end
 
--- ---- Statuses -------------------------------------------------------------------------------------------------------------
-
----@param outcome procage.Outcome
----@return integer
-local function status_of(outcome)
-  if outcome.cancelled_by then
-    return SIGNALLED + outcome.cancelled_by
-  elseif outcome.timed_out then
-    return TIMED_OUT
-  elseif outcome.signal then
-    return SIGNALLED + outcome.signal
-  end
-  return outcome.status
-end
-
---- The status of a command that never ran.
----@param code any
----@param detail? { step: string?, op: string?, errno: integer? }
----@return integer
-local function refusal_status(code, detail)
-  local step = detail and detail.step
-  if code == "config" then
-    return 2
-  elseif code == ENOENT and (step == nil or step == "exec") then
-    return NOT_FOUND
-  end
-  return CANNOT_RUN
-end
+-- ---- Refusals -------------------------------------------------------------------------------------------------------------
 
 ---@return integer status
 local function refuse(chosen, status, message, code, detail)
@@ -191,10 +160,10 @@ return function(request)
     if detail and detail.step == "exec" then
       message = request.argv[1] .. ": " .. message
     end
-    return refuse(chosen, refusal_status(code, detail), message, code, detail)
+    return refuse(chosen, statuses.of_refusal(code, detail), message, code, detail)
   end
 
-  status = status_of(outcome)
+  status = statuses.of(outcome)
   -- Quiet is about gaps, which do not change from run to run; what this command did is told all the same.
   for _, notice in ipairs(chosen.quiet and outcome.events or outcome.notices) do
     io.stderr:write(notice, "\n")
