@@ -101,8 +101,20 @@ struct start {
 	int fds[PC_INIT_FREE];	/* to become 0 and so on; -1: none */
 };
 
+/* Whether a later entry is the same descriptor: standard output and error may be one. */
+static bool is_needed_again(const struct start *start, int i)
+{
+	int fd = start->fds[i];
+
+	while (++i < PC_INIT_FREE)
+		if (start->fds[i] == fd)
+			return true;
+	return false;
+}
+
 /*
- * Brings each descriptor to its number. They are first lifted above all targets, so that none is overwritten before its turn.
+ * Brings each descriptor to its number, and closes all others. They are first lifted above all targets, so that none is
+ * overwritten before its turn, and leave their old places at once: a host may have few to spare.
  * The child's table is its own copy: the host's is not touched.
  */
 static int place_descriptors(struct start *start)
@@ -115,6 +127,8 @@ static int place_descriptors(struct start *start)
 		rc = pc_sys_fcntl(start->fds[i], F_DUPFD, PC_INIT_FREE);
 		if (rc < 0)
 			return rc;
+		if (!is_needed_again(start, i))
+			pc_sys_close(start->fds[i]);
 		start->fds[i] = rc;
 	}
 	for (i = 0; i < PC_INIT_FREE; i++) {
@@ -136,9 +150,10 @@ static int child_main(void *arg)
 	struct start *start = arg;
 	int rc;
 
-	if (pc_enter(start->image, start->fds[PC_INIT_RULESET], &start->failed) < 0)
-		return 127;
+	/* First: what the host has open is no business of anything that follows. */
 	rc = place_descriptors(start);
+	if (rc == 0 && pc_enter(start->image, PC_INIT_RULESET, &start->failed) < 0)
+		return 127;
 	if (rc == 0)
 		rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
 	start->failed = (struct pc_status){ .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc };
