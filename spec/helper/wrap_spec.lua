@@ -217,6 +217,25 @@ s.send(b"hello")
     assert.matches("tmp_path", result.stderr, 1, true)
   end)
 
+  it("has a profile of any length, in a file of its own when it is long", function()
+    local hidden = {}
+    for i = 1, 2500 do
+      hidden[i] = ("~/%s/%d"):format(("x"):rep(40), i)
+    end
+    local b <close> = box.new({ config = { hidden = hidden } })
+    local wrapped = assert(b:policy():wrap({ "/bin/sh", "-c", "echo x >in; cat in; echo x >$OUTSIDE/out" }))
+    local file
+    for _, word in ipairs(wrapped.argv) do
+      file = file or word:match("^@(/.*)$")
+    end
+    assert.is_string(file)
+    local result = b:run_unconfined(wrapped.argv)
+    assert.equal("x\n", result.stdout, result.stderr)
+    assert.is_false(b:exists("outside/out"))
+    wrapped.close()
+    assert.is_nil((io.open(file)))
+  end)
+
   it("is refused where the form leaves a gap that the policy does not accept", function()
     local b <close> = box.new()
     b.options.policy = b:write("outside/strict.lua", [[
