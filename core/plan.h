@@ -70,7 +70,7 @@ enum pc_op_code {
 	PC_OP_MAP_IDS,
 	PC_OP_LO_UP,
 	PC_OP_MOUNT_PRIVATE,
-	PC_OP_TREE_CLONE,	/* a: path; slot */
+	PC_OP_TREE_CLONE,	/* a: path; slot; OPTIONAL: one that cannot be reached stays where it is */
 	PC_OP_TREE_SET,		/* slot; value: MOUNT_ATTR_* */
 	PC_OP_TREE_ATTACH,	/* slot; a: path; OPTIONAL: one that cannot be reached is skipped */
 	PC_OP_MOUNT_SET,	/* a: path; value: MOUNT_ATTR_*; RECURSIVE */

@@ -1,4 +1,4 @@
---- What was refused, for a person or a model to read: one line a distinct refusal, with the smallest change that would allow it.
+--- What was refused, for people and models: one line a distinct refusal, with the smallest change that would allow it.
 ---
 --- It shows what the supervisor answered: system calls of the filter and mediated connections. It is never evidence that
 --- nothing else was refused, and its note says so.
@@ -139,10 +139,26 @@ local function line_of(raw, fitted)
   if raw.process ~= "" then
     text = text .. (" (by %s)"):format(escape(raw.process))
   end
-  if raw.count > 1 then
-    text = text .. (", %d times"):format(raw.count)
-  end
   return { text = text, kind = kind, clause = clause, errno = raw.errno, count = raw.count, allow = allow }
+end
+
+--- One line a distinct text: registers differ that no text tells.
+local function merge(lines)
+  local merged, by_text = {}, {}
+  for _, line in ipairs(lines) do
+    local same = by_text[line.text]
+    if same then
+      same.count = same.count + line.count
+    else
+      by_text[line.text], merged[#merged + 1] = line, line
+    end
+  end
+  for _, line in ipairs(merged) do
+    if line.count > 1 then
+      line.text = line.text .. (", %d times"):format(line.count)
+    end
+  end
+  return merged
 end
 
 local function has_own_network(fitted)
@@ -166,6 +182,7 @@ function M.of(raw, fitted)
       lines[#lines + 1] = line_of(entry, fitted)
     end
   end
+  lines = merge(lines)
   for i, line in ipairs(lines) do
     line.place = i
   end

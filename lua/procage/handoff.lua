@@ -15,10 +15,19 @@ M.scan_depth, M.scan_directories, M.scan_entries = 4, 256, 4000
 --- Trees that packages fill: a repository in one is a dependency's.
 local SKIPPED = { node_modules = true, target = true, vendor = true, [".git"] = true, [".venv"] = true }
 
+local function looked_into(queue, count)
+  local names = {}
+  for i = 1, count do
+    names[i] = queue[i].at
+  end
+  return names
+end
+
 --- The roots of repositories in `workspace`, itself first, nearest first.
 ---@param workspace string
 ---@return string[] roots
 ---@return boolean is_complete
+---@return string[] listed  the directories that were looked into
 function M.roots(workspace)
   local roots, queue, listed = { workspace }, { { at = workspace, depth = 0 } }, 0
   local next_up, complete = 1, true
@@ -27,7 +36,7 @@ function M.roots(workspace)
     next_up = next_up + 1
     listed = listed + 1
     if listed > M.scan_directories then
-      return roots, false
+      return roots, false, looked_into(queue, next_up - 2)
     end
     local entries, message = disk.list(item.at, M.scan_entries)
     complete = complete and not (message and message:find("too long", 1, true))
@@ -39,7 +48,7 @@ function M.roots(workspace)
       end
     end
   end
-  return roots, complete
+  return roots, complete, looked_into(queue, #queue)
 end
 
 --- The entries of directories by their names in lower case, each directory listed once.

@@ -132,7 +132,9 @@ local function resolve_write(profile, context, notices)
     end
   end
   profile.write = write
-  for _, tree in ipairs(resolve_caches(profile, context, notices)) do
+  local caches = resolve_caches(profile, context, notices)
+  profile.caches = { trees = caches, when = profile.caches.when }
+  for _, tree in ipairs(caches) do
     write[#write + 1] = tree
   end
   return write
@@ -211,8 +213,6 @@ function M.profile(profile, context)
   if not ok then
     return nil, message
   end
-  -- They are in `write` now, resolved; kept here they would be granted by their old names.
-  profile.caches = { trees = {}, when = profile.caches.when }
   if profile.read ~= "all" then
     profile.read = resolve_list(profile.read)
   end

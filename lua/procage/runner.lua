@@ -70,6 +70,9 @@ end
 ---@return string? message
 ---@return any code  "config", or fit.UNAVAILABLE
 function M.load(name, config, options)
+  if type(options) ~= "table" or type(options.root) ~= "string" then
+    error("policy.load: options.root, the workspace, is missing: load(name, config, { root = ... })", 2)
+  end
   local caller = options.env or own_environment()
   local checked, message = config_room.parse(config or {})
   if not checked then
@@ -84,6 +87,10 @@ function M.load(name, config, options)
   profile, message = policy.build_profile(name, checked, context, { real_path = core.real_path })
   if not profile then
     return nil, message, "config"
+  end
+  -- A readable tree beneath a directory that the private tmp covers is put back.
+  for _, name in ipairs(checked.readable) do
+    table.insert(context.visible, path.expand_home(name, context.home))
   end
   if checked.mode == "off" and not profile.unconfined then
     profile.unconfined = "mode = off"
@@ -178,7 +185,7 @@ end
 
 --- Whether everything that the plan rests on is as it was: directories whose entries were granted one by one, the host's
 --- mounts, the hidden names.
-local function is_fresh(survey)
+local function is_fresh(survey, profile)
   for name, mark in pairs(survey.stamps) do
     if disk.mark(name) ~= mark then
       return false
@@ -189,7 +196,7 @@ local function is_fresh(survey)
       return false
     end
   end
-  return survey.mount_text == disk.read("/proc/self/mountinfo")
+  return survey.mount_text == disk.read("/proc/self/mountinfo") and survey_room.has_same_roots(survey, profile)
 end
 
 --- Hidden paths that exist inside writable trees: those that a mask alone keeps.
@@ -205,7 +212,7 @@ end
 
 --- The plan, made when first needed and again when what it rests on has changed.
 function Policy:plan()
-  if self.made and is_fresh(self.survey) then
+  if self.made and is_fresh(self.survey, self.fitted) then
     return self.made
   end
   self.made = nil

@@ -220,11 +220,52 @@ local function survey_git(survey, profile)
   return found
 end
 
---- Hand-off names at the workspace's root and at the roots of repositories in it.
+--- Where hand-off names count: the roots of the trees that the operator made writable, and of repositories in them. What is
+--- in a package cache nobody runs by such a name.
+---@param profile procage.Profile
+---@return string[] roots
+---@return table<string, string> listed  the marks of the directories that were looked into
+---@return string[] large  trees that were not looked through
+local function handoff_roots(profile)
+  local caches, roots, marks, large = set_of(profile.caches.trees), {}, {}, {}
+  for _, tree in ipairs(outermost(profile.write)) do
+    if not caches[tree] then
+      local found, is_complete, listed = handoff.roots(tree)
+      table.move(found, 1, #found, #roots + 1, roots)
+      for _, directory in ipairs(listed) do
+        marks[directory] = disk.mark(directory)
+      end
+      large[#large + 1] = not is_complete and tree or nil
+    end
+  end
+  return roots, marks, large
+end
+
+--- Whether the repositories in the writable trees are those that a survey found. Only a directory that has changed since can
+--- hold a new one, so most runs look at marks alone.
+---@param survey procage.Survey
+---@param profile procage.Profile
+---@return boolean
+function M.has_same_roots(survey, profile)
+  local is_changed = false
+  for directory, mark in pairs(survey.listed) do
+    is_changed = is_changed or disk.mark(directory) ~= mark
+  end
+  if is_changed then
+    local roots, marks = handoff_roots(profile)
+    if table.concat(roots, "\0") ~= table.concat(survey.watch.roots, "\0") then
+      return false
+    end
+    survey.listed = marks
+  end
+  return true
+end
+
 local function survey_handoff(survey, profile)
-  local roots, is_complete = handoff.roots(profile.workspace)
-  if not is_complete then
-    note(survey, "the workspace is large: repositories deep in it are not looked for, their hand-off files not protected")
+  local roots, listed, large = handoff_roots(profile)
+  survey.listed = listed
+  for _, tree in ipairs(large) do
+    note(survey, "procage: %s is large: repositories deep in it are not looked for, their hand-off files not protected", tree)
   end
   local names = {}
   for _, name in ipairs(profile.handoff) do
@@ -239,10 +280,11 @@ local function survey_handoff(survey, profile)
     end
     if root ~= profile.workspace then
       local entry = path.join(root, ".git")
-      if disk.kind(entry) == "directory" then
+      local kind = disk.kind(entry)
+      if kind == "directory" then
         protect_trusted(survey, entry)
-      else
-        protect(survey, entry, disk.kind(entry))
+      elseif kind then
+        protect(survey, entry, kind)
       end
     end
     survey.stamps[root] = disk.mark(root)

@@ -4,6 +4,7 @@
 --- The order matters. Copies of what is put back are taken first, while they are still writable; a mask comes last, so that
 --- nothing is put over it.
 
+local disk = require("procage.disk")
 local grants = require("procage.grants")
 local path = require("procage.path")
 
@@ -38,9 +39,9 @@ function Writer:take_slot()
 end
 
 --- A copy of the tree at `from`, to be attached later.
-function Writer:clone(from)
+function Writer:clone(from, optional)
   local slot = self:take_slot()
-  self.flat:add("tree_clone", { a = from, slot = slot })
+  self.flat:add("tree_clone", { a = from, slot = slot, optional = optional })
   return slot
 end
 
@@ -52,7 +53,7 @@ end
 --- A read-only copy of `from` over `at`; with `attributes` also nosuid and the like. `optional`: nothing where `at` is gone, or
 --- lies behind a directory that the run may not search.
 function Writer:bind_read_only(from, at, attributes, optional)
-  local slot = self:clone(from)
+  local slot = self:clone(from, optional and from == at)
   if self.has_setattr then
     self.flat:add("tree_set", { slot = slot, value = RDONLY | (attributes or 0) })
     self:attach(slot, at, optional)
@@ -93,7 +94,9 @@ function Writer:make_point(target, kind, covered)
     if i == #names and kind ~= "directory" then
       self.flat:add("make_file", { a = at, value = 384 }) -- 0600
     else
-      self.flat:add("make_dir", { a = at, value = 493 }) -- 0755
+      -- The directories on the way are stand-ins for the host's: what was written beside the tree would be gone with the run,
+      -- so it is refused, as it would be there.
+      self.flat:add("make_dir", { a = at, value = 365 }) -- 0555
     end
   end
 end
@@ -102,7 +105,9 @@ end
 function Writer:clone_devices()
   local slots = {}
   for _, name in ipairs(grants.devices) do
-    slots[#slots + 1] = { name = name, slot = self:clone("/dev/" .. name) }
+    if disk.kind("/dev/" .. name) then
+      slots[#slots + 1] = { name = name, slot = self:clone("/dev/" .. name) }
+    end
   end
   return slots
 end
@@ -154,7 +159,7 @@ function Writer:pin_above(target, tree)
   for _, directory in ipairs(above) do
     if not self.pinned[directory] then
       self.pinned[directory] = true
-      self:attach(self:clone(directory), directory)
+      self:attach(self:clone(directory, true), directory, true)
     end
   end
 end
@@ -169,7 +174,8 @@ function Writer:carve(protected, survey)
         -- A mount of the link itself: there is nothing in it to write, and its name stays.
         self.flat:add("pin_link", { a = target })
       else
-        self:bind_read_only(target, target)
+        -- The host may see what the run's user cannot reach: another user's private directory in the workspace.
+        self:bind_read_only(target, target, nil, true)
       end
     end
   end

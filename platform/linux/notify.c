@@ -355,8 +355,11 @@ static void settle(struct pc_notify *notify, uint64_t id, int error, bool is_ref
 
 		if (pending->id != id)
 			continue;
-		/* No route: in a network namespace of the run's own that is its wall, and Lua knows whether it has one. */
-		if (is_refused || error == -ENETUNREACH) {
+		/*
+		 * No route: in a network namespace of the run's own that is its wall, and Lua knows whether it has one. EACCES:
+		 * Landlock's rules for ports, which hold for the broker too.
+		 */
+		if (is_refused || error == -ENETUNREACH || error == -EACCES) {
 			pending->denial.error = -error;
 			record(notify, &pending->denial);
 		}

@@ -66,26 +66,33 @@ static int remove_path(const char *path)
 	return rc;
 }
 
-static int clone_tree(struct walk *walk, uint32_t slot, const char *path)
-{
-	int fd = pc_tree_clone(path);
-
-	if (fd < 0)
-		return fd;
-	walk->tree[slot] = fd;
-	return 0;
-}
-
 /* A place that is gone, or that not even this child may search for, needs no mask: the command has fewer rights. */
 static bool is_needless(const struct pc_op *op, int rc)
 {
 	return op->flags & PC_OP_OPTIONAL && (rc == -E_NOENT || rc == -E_ACCES);
 }
 
+/*
+ * An optional tree is left out when the way to it is closed to the run's user, capabilities over his own files included: the
+ * command, without them, cannot reach it either. One that is gone is no such thing: then the plan is old.
+ */
+static int clone_tree(struct walk *walk, const struct pc_op *op, const char *path)
+{
+	int fd = pc_tree_clone(path);
+
+	walk->tree[op->slot] = fd;
+	if (fd >= 0 || (op->flags & PC_OP_OPTIONAL && fd == -E_ACCES))
+		return 0;
+	return fd;
+}
+
 static int attach_tree(const struct walk *walk, const struct pc_op *op, const char *path)
 {
-	int rc = pc_tree_attach(walk->tree[op->slot], path);
+	int rc;
 
+	if (walk->tree[op->slot] < 0)
+		return 0;
+	rc = pc_tree_attach(walk->tree[op->slot], path);
 	pc_sys_close(walk->tree[op->slot]);
 	return is_needless(op, rc) ? 0 : rc;
 }
@@ -133,9 +140,9 @@ static int mount_op(struct walk *walk, const struct pc_op *op)
 	case PC_OP_MOUNT_PRIVATE:
 		return pc_mount_private();
 	case PC_OP_TREE_CLONE:
-		return clone_tree(walk, op->slot, path);
+		return clone_tree(walk, op, path);
 	case PC_OP_TREE_SET:
-		return pc_tree_set(walk->tree[op->slot], op->value);
+		return walk->tree[op->slot] < 0 ? 0 : pc_tree_set(walk->tree[op->slot], op->value);
 	case PC_OP_TREE_ATTACH:
 		return attach_tree(walk, op, path);
 	case PC_OP_MOUNT_SET:
@@ -342,9 +349,13 @@ static int place_terminal(int terminal)
 {
 	int fd, rc;
 
+	/* Off the three numbers: it may have got one, since the command has no other stream, and would keep its close-on-exec. */
+	terminal = pc_sys_fcntl(terminal, F_DUPFD, PC_INIT_FREE);
+	if (terminal < 0)
+		return terminal;
 	for (fd = 0; fd < 3; fd++) {
 		rc = (int)pc_sys3(__NR_dup3, terminal, fd, 0);
-		if (rc < 0 && rc != -22 /* EINVAL: it is that number already */)
+		if (rc < 0)
 			return rc;
 	}
 	return 0;
