@@ -51,7 +51,7 @@ static void close_pipes(struct pipes *pipes)
 		close(pc_take_fd(&pipes->wake_fd));
 }
 
-/* Not waited for: a FIFO without a writer is at its end. */
+/* A FIFO would be waited for, and nobody says for how long: a file or a device, opened without waiting. */
 static int open_source(const char *path)
 {
 	cleanup_fd int fd = -1;
@@ -62,6 +62,8 @@ static int open_source(const char *path)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return -EINVAL;
 	return pc_take_fd(&fd);
 }
 

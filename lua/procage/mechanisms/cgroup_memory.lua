@@ -3,7 +3,7 @@
 ---@type procage.Mechanism
 return {
   name = "cgroup-memory",
-  needs = { "cgroup", "cgroup_memory", "supervisor" },
+  needs = { "cgroup_memory", "cgroup", "supervisor" },
   covers = {
     limits = "the memory of all the run's processes together",
   },

@@ -3,7 +3,7 @@
 ---@type procage.Mechanism
 return {
   name = "cgroup-pids",
-  needs = { "cgroup", "cgroup_pids", "supervisor" },
+  needs = { "cgroup_pids", "cgroup", "supervisor" },
   covers = {
     limits = "the number of processes and threads of the run",
   },
