@@ -13,6 +13,7 @@ local M = {}
 ---@field directory string  the git directory, resolved
 ---@field common string  the directory that worktrees share; the same unless this is a linked worktree
 ---@field is_linked boolean
+---@field is_submodule? boolean  the git directory names this working tree as its own
 ---@field is_genuine boolean  a linked worktree that its repository knows: only such a one is ever granted anything
 
 --- A file such as .git or commondir: one line, perhaps with a keyword before it.
@@ -43,6 +44,13 @@ local function is_worktree(entry, directory, common)
   return back ~= nil and disk.resolve(path.join(directory, back)) == entry
 end
 
+--- A submodule's git directory names its working tree in its configuration (core.worktree).
+local function is_submodule(root, directory)
+  local text = disk.read(directory .. "/config") or ""
+  local tree = text:match("\n%s*worktree%s*=%s*([^\n]+)")
+  return tree ~= nil and disk.resolve(path.join(directory, tree)) == root
+end
+
 --- The git directory that `root/.git` names.
 ---@param root string  resolved
 ---@return procage.Git?
@@ -68,6 +76,7 @@ function M.at(root)
         common = common,
         is_linked = true,
         is_genuine = is_worktree(entry, directory, common),
+        is_submodule = is_submodule(root, directory),
       }
     end
   end

@@ -135,17 +135,39 @@ local function survey_kernel_memory(survey)
   end
 end
 
+--- Whether the way to `name` leads through a writable tree. A command may have made a link of what stands there: it would
+--- choose what the next run sees.
+local function leads_through_writable(survey, name)
+  local at = path.parent(name)
+  while at do
+    if path.resolved_tree_of(disk.resolve(at), survey.write) then
+      return true
+    end
+    at = path.parent(at)
+  end
+  return false
+end
+
 --- Puts back a readable tree that a private directory would cover.
 local function put_back(survey, tree)
   local resolved, exists = disk.resolve(tree)
   if
     exists
+    and not leads_through_writable(survey, tree)
     and path.resolved_tree_of(resolved, survey.covered)
     and not set_of(survey.covered)[resolved]
     and not path.resolved_tree_of(resolved, survey.write)
   then
     survey.put_back[#survey.put_back + 1] = resolved
   end
+end
+
+--- What the command needs to see for git to work. A .git file that nothing vouches for names what its writer wanted to see.
+local function trees_of_git(found)
+  if found.is_linked and not found.is_genuine and not found.is_submodule then
+    return { found.root }
+  end
+  return { found.root, found.directory, found.common }
 end
 
 --- Keeps what exists at a name. A link keeps its name, and what it leads to its content: either decides what is read there.
@@ -336,7 +358,7 @@ function M.look(profile, visible)
   for _, tree in ipairs(visible) do
     put_back(survey, tree)
   end
-  for _, tree in ipairs(found and { found.root, found.directory, found.common } or {}) do
+  for _, tree in ipairs(found and trees_of_git(found) or {}) do
     put_back(survey, tree)
     survey.visible[#survey.visible + 1] = tree
   end
