@@ -17,7 +17,8 @@ echo done]])
     local list = "for f in /dev/* /dev/*/*; do "
       .. "case $f in /dev/null|/dev/zero|/dev/full|/dev/random|/dev/urandom|/dev/tty) ;; "
       .. "/dev/ptmx|/dev/pts/ptmx|/dev/std*|/dev/fd|/dev/fd/*) ;; *) "
-      .. "{ test -b $f || test -c $f; } && timeout 1 dd if=$f of=/dev/null bs=1 count=0 2>/dev/null && echo opened $f; esac; done"
+      .. "{ test -b $f || test -c $f; } && timeout 1 dd if=$f of=/dev/null bs=1 count=0 2>/dev/null "
+      .. "&& echo opened $f; esac; done"
     local outcome = b:run(list)
     assert.equal("", outcome.stdout)
   end)

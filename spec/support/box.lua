@@ -341,7 +341,8 @@ end
 -- ---- Running ----------------------------------------------------------------------------------------------------------------
 
 --- Runs a shell command line and gives its ending and its output.
-local function execute(self, command, input)
+---@param redirect? string  comes last, so it wins
+local function execute(self, command, input, redirect)
   self.count = self.count + 1
   local base = ("%s/.run-%d"):format(self.root, self.count)
   local from = "/dev/null"
@@ -349,7 +350,13 @@ local function execute(self, command, input)
     from = base .. ".in"
     write_file(from, input)
   end
-  local line = ("%s <%s >%s 2>%s"):format(command, quote(from), quote(base .. ".out"), quote(base .. ".err"))
+  local line = ("%s <%s >%s 2>%s %s"):format(
+    command,
+    quote(from),
+    quote(base .. ".out"),
+    quote(base .. ".err"),
+    redirect or ""
+  )
   local _, how, code = os.execute(line)
   local result = { stdout = read_file(base .. ".out"), stderr = read_file(base .. ".err") }
   result[how == "signal" and "signal" or "status"] = code
@@ -460,12 +467,9 @@ function Box:cli(args, command, options)
   options = options or {}
   return execute(
     self,
-    ("cd %s && exec %s %s"):format(
-      quote(options.cwd or self.workspace),
-      self:cli_line(args, command),
-      options.redirect or ""
-    ),
-    options.stdin
+    ("cd %s && exec %s"):format(quote(options.cwd or self.workspace), self:cli_line(args, command)),
+    options.stdin,
+    options.redirect
   )
 end
 
