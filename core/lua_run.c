@@ -237,6 +237,10 @@ static void push_ending(lua_State *L, const struct pc_result *result)
 		set_boolean(L, "core_dumped", WCOREDUMP(result->wait_status));
 	}
 	set_boolean(L, "timed_out", result->is_timed_out);
+	if (result->output_error) {
+		lua_pushstring(L, strerror(result->output_error));
+		lua_setfield(L, -2, "output_error");
+	}
 	if (result->cancel_signal)
 		set_integer(L, "cancelled_by", result->cancel_signal);
 }

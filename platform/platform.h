@@ -306,7 +306,7 @@ int pc_become(const struct pc_plan *plan, const void *plan_bytes, size_t plan_si
 /* One captured stream: the first and the last bytes of it, so that memory is bounded whatever the command prints. */
 struct pc_capture {
 	char *head, *tail;	/* tail is a ring */
-	size_t head_size, tail_size, tail_start;
+	size_t head_size, head_room, tail_size, tail_start;
 	uint64_t dropped_bytes;	/* between the two */
 };
 
@@ -356,6 +356,7 @@ struct pc_result {
 	int wait_status;	/* as wait(2) gives it */
 	bool is_timed_out;
 	int cancel_signal;	/* 0: not cancelled */
+	int output_error;	/* errno of writing the output where it was to go, but for a reader that is gone; 0: none */
 	uint64_t duration_us;
 	uint64_t user_us, system_us, max_rss_kib;
 	uint64_t memory_kills;	/* processes that the kernel killed at the limit of memory, where there is a cgroup */

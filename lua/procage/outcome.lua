@@ -9,6 +9,7 @@ local M = {}
 ---@field signal? integer
 ---@field core_dumped? boolean
 ---@field timed_out boolean
+---@field output_error? string  why output that was to be streamed is lost
 ---@field cancelled_by? integer  the signal that the caller was sent
 ---@field is_lost? boolean  init died without a word: how the command ended is unknown
 ---@field stdout? string  nil when it was streamed
@@ -36,6 +37,7 @@ function M.new(raw, report, fitted)
     signal = raw.signal or raw.is_lost and SIGKILL or nil,
     core_dumped = raw.core_dumped,
     timed_out = raw.timed_out,
+    output_error = raw.output_error,
     cancelled_by = raw.cancelled_by,
     is_lost = raw.is_lost or nil,
     stdout = raw.stdout,

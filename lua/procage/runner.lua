@@ -48,8 +48,9 @@ end
 
 --- A hand-written host may claim less than this machine has, never more.
 local function check_host(given, real)
-  for _, fact in ipairs({ "seccomp_filter", "seccomp_notify", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts", "nproc",
-    "cgroup_memory", "cgroup_pids" }) do
+  for _, fact in ipairs({
+    "seccomp_filter", "seccomp_notify", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts",
+  }) do
     if given[fact] and not real[fact] then
       return nil, ("host: %s is claimed and this machine has it not"):format(fact)
     end
@@ -89,8 +90,8 @@ function M.load(name, config, options)
     return nil, message, "config"
   end
   -- A readable tree beneath a directory that the private tmp covers is put back.
-  for _, name in ipairs(checked.readable) do
-    table.insert(context.visible, path.expand_home(name, context.home))
+  for _, tree in ipairs(checked.readable) do
+    table.insert(context.visible, path.expand_home(tree, context.home))
   end
   if checked.mode == "off" and not profile.unconfined then
     profile.unconfined = "mode = off"

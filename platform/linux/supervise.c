@@ -156,7 +156,7 @@ static bool read_output(struct pc_supervisor *s, struct stream *stream)
  * Called when poll(2) says there is room. At most PIPE_BUF bytes: a pipe that polls writable takes that many without blocking,
  * and the caller's descriptor is not ours to make non-blocking.
  */
-static void write_output(struct stream *stream)
+static void write_output(struct pc_supervisor *s, struct stream *stream)
 {
 	size_t size = stream->left < PIPE_BUF ? stream->left : PIPE_BUF;
 	ssize_t n;
@@ -167,7 +167,9 @@ static void write_output(struct stream *stream)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		/* The reader is gone: the command learns it by SIGPIPE, as it would without us. */
+		/* The reader is gone: the command learns it by SIGPIPE, as it would without us. A full disk it cannot learn. */
+		if (errno != EPIPE)
+			s->result.output_error = errno;
 		stream->left = 0;
 		close_at(&stream->from);
 		return;
@@ -367,9 +369,9 @@ static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 	if (polls[WATCH_ERR].revents)
 		read_output(s, &s->err);
 	if (polls[WATCH_OUT_TO].revents)
-		write_output(&s->out);
+		write_output(s, &s->out);
 	if (polls[WATCH_ERR_TO].revents)
-		write_output(&s->err);
+		write_output(s, &s->err);
 	if (polls[WATCH_STATUS].revents)
 		read_status(s);
 	if (polls[WATCH_SOURCE].revents)
@@ -410,7 +412,7 @@ static void drain_stream(struct pc_supervisor *s, struct stream *stream)
 			return;
 		if (poll(&room, 1, was_ended ? DRAIN_GRACE_MS : -1) == 0)
 			return;
-		write_output(stream);
+		write_output(s, stream);
 	}
 }
 
@@ -455,10 +457,6 @@ static int prepare(struct pc_supervisor *s)
 		rc = set_nonblocking(how->err_fd);
 	if (rc == 0)
 		rc = set_nonblocking(how->in_fd);
-	if (rc == 0 && how->out_to_fd < 0)
-		rc = pc_capture_init(&s->result.out, how->capture_bytes);
-	if (rc == 0 && how->err_to_fd < 0)
-		rc = pc_capture_init(&s->result.err, how->capture_bytes);
 	s->out.buffer = malloc(CHUNK);
 	s->err.buffer = malloc(CHUNK);
 	s->in_buffer = malloc(CHUNK);

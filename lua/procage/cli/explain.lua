@@ -181,6 +181,9 @@ return function(request)
   end
   local more = list_lines(fitted, made.policy.context.home)
   table.move(more, 1, #more, #lines + 1, lines)
-  io.stdout:write(table.concat(lines, "\n"), "\n")
+  local written, why = io.stdout:write(table.concat(lines, "\n"), "\n")
+  if not written or not io.stdout:flush() then
+    return fail(125, "output is lost: " .. (why or "cannot be written"))
+  end
   return 0
 end

@@ -153,7 +153,7 @@ local RUN = {
     end,
     help = "Set a variable of the command's environment, also one that is dropped otherwise.",
   },
-  { flags = "--tty", help = "Give the command a terminal of its own, for editors, shells and prompts. Standard input is a terminal." },
+  { flags = "--tty", help = "Give the command a terminal of its own, for editors, shells and prompts." },
   { flags = "--timeout", arg = "<seconds>", convert = M.timeout, help = "End the whole run after this time: exit status 124." },
   {
     flags = "--json",

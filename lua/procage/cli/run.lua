@@ -124,6 +124,25 @@ local function is_terminal()
   return core.is_terminal(0) and core.is_terminal(1)
 end
 
+--- "exec: No such file or directory" is true and tells nobody what to do.
+local function explain_exec(argv, status, message)
+  if status ~= statuses.NOT_FOUND then
+    return argv[1] .. ": " .. message
+  elseif argv[1]:find("%s") and #argv == 1 then
+    return ("%s: command not found; for a line of shell: sh -c '%s'"):format(argv[1], argv[1])
+  end
+  return argv[1] .. ": command not found"
+end
+
+--- How it ended, where the status alone leaves one guessing.
+local function tell_ending(outcome)
+  if outcome.timed_out then
+    io.stderr:write(("procage-lua: ended by the time limit after %.1f s\n"):format(outcome.duration_ms / 1000))
+  elseif outcome.signal and not outcome.cancelled_by then
+    io.stderr:write(("procage-lua: ended by signal %d\n"):format(outcome.signal))
+  end
+end
+
 --- What was refused, when the command failed: a program that went on regardless did not need it.
 local function tell_denials(denials)
   for _, line in ipairs(denials.denied) do
@@ -157,10 +176,11 @@ return function(request)
   local outcome, code, detail
   outcome, message, code, detail = made.policy:run(command)
   if not outcome then
+    status = statuses.of_refusal(code, detail)
     if detail and detail.step == "exec" then
-      message = request.argv[1] .. ": " .. message
+      message = explain_exec(request.argv, status, message)
     end
-    return refuse(chosen, statuses.of_refusal(code, detail), message, code, detail)
+    return refuse(chosen, status, message, code, detail)
   end
 
   status = statuses.of(outcome)
@@ -169,7 +189,12 @@ return function(request)
     io.stderr:write(notice, "\n")
   end
   if status ~= 0 and not chosen.quiet then
+    tell_ending(outcome)
     tell_denials(outcome.denials)
+  end
+  if outcome.output_error then
+    io.stderr:write("procage-lua: output is lost: ", outcome.output_error, "\n")
+    status = status == 0 and statuses.OUR_FAILURE or status
   end
   if chosen.json then
     local answer = {

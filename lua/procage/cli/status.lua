@@ -4,7 +4,7 @@ local M = {}
 
 local ENOENT = 2
 
-M.BAD_USAGE, M.TIMED_OUT, M.CANNOT_RUN, M.NOT_FOUND, M.SIGNALLED = 2, 124, 126, 127, 128
+M.BAD_USAGE, M.TIMED_OUT, M.OUR_FAILURE, M.CANNOT_RUN, M.NOT_FOUND, M.SIGNALLED = 2, 124, 125, 126, 127, 128
 
 ---@param outcome procage.Outcome
 ---@return integer
