@@ -1,21 +1,8 @@
 /* One captured stream in bounded memory: its first half kept as it comes, its last half in a ring. */
 #include "capture.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-int pc_capture_init(struct pc_capture *capture, size_t limit)
-{
-	size_t half = limit / 2 + 1;
-
-	*capture = (struct pc_capture){ .head = malloc(half), .tail = malloc(half) };
-	if (!capture->head || !capture->tail) {
-		pc_capture_free(capture);
-		return -ENOMEM;
-	}
-	return 0;
-}
 
 void pc_capture_free(struct pc_capture *capture)
 {
@@ -44,12 +31,45 @@ static void add_to_tail(struct pc_capture *capture, const char *data, size_t siz
 	capture->dropped_bytes += over;
 }
 
+/* Most commands say little, and a host may have hundreds at once: the head grows as it is needed, and the tail comes after it. */
+static bool make_room(struct pc_capture *capture, size_t size, size_t half)
+{
+	size_t room = capture->head_room ? capture->head_room : 4096;
+	char *grown;
+
+	while (room < size && room < half)
+		room *= 2;
+	if (room > half)
+		room = half;
+	if (room == capture->head_room)
+		return true;
+	grown = realloc(capture->head, room);
+	if (!grown)
+		return false;
+	capture->head = grown;
+	capture->head_room = room;
+	return true;
+}
+
 void pc_capture_add(struct pc_capture *capture, size_t limit, const char *data, size_t size)
 {
 	size_t half = limit / 2 + 1, room = half - capture->head_size;
 	size_t first = size < room ? size : room;
 
-	memcpy(capture->head + capture->head_size, data, first);
+	/* Without memory the rest of the output is dropped, and counted: the command is not to blame. */
+	if (first && (capture->dropped_bytes || !make_room(capture, capture->head_size + first, half))) {
+		capture->dropped_bytes += size;
+		return;
+	}
+	if (first)
+		memcpy(capture->head + capture->head_size, data, first);
 	capture->head_size += first;
-	add_to_tail(capture, data + first, size - first, half);
+	if (size == first)
+		return;
+	if (!capture->tail)
+		capture->tail = malloc(half);
+	if (capture->tail)
+		add_to_tail(capture, data + first, size - first, half);
+	else
+		capture->dropped_bytes += size - first;
 }

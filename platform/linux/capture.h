@@ -4,7 +4,6 @@
 
 #include "../platform.h"
 
-int pc_capture_init(struct pc_capture *capture, size_t limit);
 void pc_capture_add(struct pc_capture *capture, size_t limit, const char *data, size_t size);
 
 #endif
