@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define PLAN "procage.plan"
+#define PLAN   "procage.plan"
 #define RESULT "procage.result"
-#define RUN "procage.run"
+#define RUN    "procage.run"
 
 /* The bytes stand behind the struct, in the userdata's own memory. */
 struct plan_object {
@@ -161,9 +161,11 @@ static void check_words(lua_State *L, int spec, struct pc_command *command)
 
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
-	static const char *const keys[] = { "argv",	 "env",	      "programs",  "cwd",      "directory",	"stdin",     "stdin_fd",
-					    "stdin_path", "is_input_open", "stdout_fd", "stderr_fd", "is_merged", "has_terminal", "takes_signals", "capture_bytes", "timeout_ms",
-					    "cgroup", "memory_bytes", "processes", "grace_ms",	 NULL };
+	static const char *const keys[] = { "argv",	  "env",       "programs",     "cwd",		"directory",
+					    "stdin",	  "stdin_fd",  "stdin_path",   "is_input_open", "stdout_fd",
+					    "stderr_fd",  "is_merged", "has_terminal", "takes_signals", "capture_bytes",
+					    "timeout_ms", "cgroup",    "memory_bytes", "processes",	"grace_ms",
+					    NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -351,7 +353,7 @@ static int run_run(lua_State *L)
 	lua_settop(L, 2);
 	check_spec(L, 2, &command, &run);
 	result = lua_newuserdatauv(L, sizeof(*result), 0);
-	*result = (struct pc_result){ 0 };
+	*result = (struct pc_result) { 0 };
 	luaL_setmetatable(L, RESULT);
 
 	rc = pc_run(&object->plan, object->bytes, object->size, &command, &run, result, &failure);
@@ -480,7 +482,7 @@ static int running_finish(lua_State *L)
 	struct pc_result *result;
 
 	result = lua_newuserdatauv(L, sizeof(*result), 0);
-	*result = (struct pc_result){ 0 };
+	*result = (struct pc_result) { 0 };
 	luaL_setmetatable(L, RESULT);
 	pc_run_finish(object->running, result);
 	object->running = NULL;

@@ -8,7 +8,7 @@ void pc_capture_free(struct pc_capture *capture)
 {
 	free(capture->head);
 	free(capture->tail);
-	*capture = (struct pc_capture){ 0 };
+	*capture = (struct pc_capture) { 0 };
 }
 
 /* Of a piece that is longer than the ring only the end can stay; what it overwrites is dropped. */

@@ -134,7 +134,7 @@ int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, st
 	cgroup = malloc(sizeof(*cgroup));
 	if (!cgroup)
 		return -ENOMEM;
-	*cgroup = (struct pc_cgroup){ .parent_fd = -1, .fd = -1, .procs_fd = -1, .kill_fd = -1 };
+	*cgroup = (struct pc_cgroup) { .parent_fd = -1, .fd = -1, .procs_fd = -1, .kill_fd = -1 };
 	rc = make(parent, cgroup);
 	if (rc == 0)
 		rc = set_limits(cgroup->fd, limits);

@@ -529,7 +529,8 @@ static void try_plain(struct pc_host *host)
 		host->landlock_abi = host->offered_abi;
 }
 
-#define NAMESPACE_FACTS (BIT(PC_FACT_USERNS) | MOUNT_FACTS | BIT(PC_FACT_NETNS) | BIT(PC_FACT_IPCNS) | BIT(PC_FACT_PIDNS) | BIT(PC_FACT_NPROC))
+#define NAMESPACE_FACTS \
+	(BIT(PC_FACT_USERNS) | MOUNT_FACTS | BIT(PC_FACT_NETNS) | BIT(PC_FACT_IPCNS) | BIT(PC_FACT_PIDNS) | BIT(PC_FACT_NPROC))
 
 /* All in one child; what that one could not answer, one by one. */
 static void try_namespaces(struct pc_host *host)

@@ -206,7 +206,8 @@ static int try_child_cgroup(struct pc_host *host, const char *directory)
 	static const struct {
 		enum pc_fact fact;
 		const char *file, *step;
-	} controllers[] = { { PC_FACT_CGROUP_MEMORY, "memory.max", "memory_max" }, { PC_FACT_CGROUP_PIDS, "pids.max", "pids_max" } };
+	} controllers[] = { { PC_FACT_CGROUP_MEMORY, "memory.max", "memory_max" },
+			    { PC_FACT_CGROUP_PIDS, "pids.max", "pids_max" } };
 	size_t i;
 
 	char child[4096 + 64], file[sizeof(child) + 16];

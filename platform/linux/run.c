@@ -15,12 +15,15 @@
 #include <time.h>
 
 struct pipes {
-	int in[2], out[2], err[2];	/* [0] is read, [1] is written */
-	int source_fd;			/* the file that standard input is copied from */
+	int in[2], out[2], err[2]; /* [0] is read, [1] is written */
+	int source_fd;		   /* the file that standard input is copied from */
 	int cancel_fd, wake_fd;
 };
 
-#define NO_PIPES { .in = { -1, -1 }, .out = { -1, -1 }, .err = { -1, -1 }, .source_fd = -1, .cancel_fd = -1, .wake_fd = -1 }
+#define NO_PIPES                                                                                                        \
+	{                                                                                                               \
+		.in = { -1, -1 }, .out = { -1, -1 }, .err = { -1, -1 }, .source_fd = -1, .cancel_fd = -1, .wake_fd = -1 \
+	}
 
 /* A run that is looked after a step at a time. */
 struct pc_running {
@@ -156,7 +159,9 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, const struct
 		.notify = notify,
 		.timeout_ms = run->timeout_ms,
 		.grace_ms = run->grace_ms,
-		.in_from_fd = run->input ? -1 : pipes->source_fd >= 0 ? pipes->source_fd : run->stdin_fd,
+		.in_from_fd = run->input	    ? -1 :
+			      pipes->source_fd >= 0 ? pipes->source_fd :
+						      run->stdin_fd,
 		.input = run->input,
 		.input_size = run->input_size,
 		.in_fd = pc_take_fd(&pipes->in[1]),
@@ -250,8 +255,8 @@ int pc_run(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size,
 	sigset_t before;
 	int rc;
 
-	*result = (struct pc_result){ 0 };
-	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
+	*result = (struct pc_result) { 0 };
+	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = open_pipes(run, &pipes, failure);
 	if (rc == 0 && run->takes_signals)
 		rc = take_signals(&pipes, &before);
@@ -280,13 +285,13 @@ int pc_run_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan
 	sigset_t before;
 	int rc;
 
-	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
+	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	started = malloc(sizeof(*started));
 	if (!started) {
 		failure->error = -ENOMEM;
 		return -ENOMEM;
 	}
-	*started = (struct pc_running){ .pipes = NO_PIPES };
+	*started = (struct pc_running) { .pipes = NO_PIPES };
 	rc = open_pipes(run, &started->pipes, failure);
 	if (rc == 0) {
 		started->pipes.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

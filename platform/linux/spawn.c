@@ -98,7 +98,7 @@ static int open_image(const struct pc_image *image)
 struct start {
 	const struct pc_image *image;
 	struct pc_status failed;
-	int fds[PC_INIT_FREE];	/* to become 0 and so on; -1: none */
+	int fds[PC_INIT_FREE]; /* to become 0 and so on; -1: none */
 };
 
 /* Whether a later entry is the same descriptor: standard output and error may be one. */
@@ -156,7 +156,8 @@ static int child_main(void *arg)
 		return 127;
 	if (rc == 0)
 		rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
-	start->failed = (struct pc_status){ .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc };
+	start->failed =
+		(struct pc_status) { .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc };
 	return 127;
 }
 
@@ -201,7 +202,9 @@ static int await_start(int status_fd, struct pc_status *status)
 	} while (n < 0 && errno == EINTR);
 	if (n != sizeof(*status) || status->kind != PC_STATUS_STARTED) {
 		if (n != sizeof(*status) || status->kind != PC_STATUS_FAILED)
-			*status = (struct pc_status){ .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = n < 0 ? -errno : -EPIPE };
+			*status = (struct pc_status) { .step = PC_STEP_INIT,
+						       .op = PC_NO_OPERATION,
+						       .error = n < 0 ? -errno : -EPIPE };
 		return status->error < 0 ? status->error : -EPROTO;
 	}
 	return 0;
@@ -228,7 +231,7 @@ static int start_child(const struct pc_plan *plan, struct start *start, struct c
 
 	rc = clone_child(plan->namespaces, start, process);
 	if (rc < 0) {
-		start->failed = (struct pc_status){ .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
+		start->failed = (struct pc_status) { .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
 		return rc;
 	}
 	close_child_ends(ends);
@@ -339,7 +342,7 @@ static int start(const struct pc_plan *plan, struct start *start, struct host_en
 		return rc;
 	rc = receive_descriptors(start->image->flags, host->listener, process);
 	if (rc < 0) {
-		start->failed = (struct pc_status){ .step = PC_STEP_DESCRIPTORS, .op = PC_NO_OPERATION, .error = rc };
+		start->failed = (struct pc_status) { .step = PC_STEP_DESCRIPTORS, .op = PC_NO_OPERATION, .error = rc };
 		end_process(process);
 		return rc;
 	}
@@ -375,14 +378,15 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	struct host_ends host = { -1, -1, -1, -1 };
 	cleanup_free struct pc_image *image = NULL;
 	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
-	struct pc_process started = { .pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1,
-				      .terminal_fd = -1 };
+	struct pc_process started = {
+		.pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1, .terminal_fd = -1
+	};
 	struct pc_cgroup *cgroup = NULL;
 	uint64_t memory_kills;
 	struct start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
 	int rc;
 
-	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
+	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = pc_image_build(plan, plan_bytes, plan_size, image_flags(plan, command), command, &image);
 	if (rc == 0)
 		rc = pc_ruleset_build(image, plan, failure, &ruleset_fd);
@@ -400,7 +404,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	if (rc < 0)
 		goto failed;
 
-	starting = (struct start){
+	starting = (struct start) {
 		.image = image,
 		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, child.status, child.control, ruleset_fd,
 			 image_fd, child.broker, child.listener, cgroup ? pc_cgroup_procs(cgroup) : -1,
@@ -408,7 +412,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	};
 	rc = start(plan, &starting, &host, &child, &started);
 	if (rc < 0) {
-		*failure = (struct pc_failure){ .step = starting.failed.step, .op = starting.failed.op };
+		*failure = (struct pc_failure) { .step = starting.failed.step, .op = starting.failed.op };
 		goto failed;
 	}
 	close_host_ends(&host);

@@ -24,31 +24,44 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define CHUNK 65536
+#define CHUNK	       65536
 #define DRAIN_GRACE_MS 1000
-#define INSIST_MS 1000
-#define TERMINAL_DUE (1u << 20)
+#define INSIST_MS      1000
+#define TERMINAL_DUE   (1u << 20)
 
-enum { WATCH_INIT, WATCH_STATUS, WATCH_OUT, WATCH_ERR, WATCH_OUT_TO, WATCH_ERR_TO, WATCH_IN, WATCH_SOURCE, WATCH_CANCEL,
-       WATCH_WAKE, WATCH_LISTENER, WATCH_BROKER, WATCHES };
+enum {
+	WATCH_INIT,
+	WATCH_STATUS,
+	WATCH_OUT,
+	WATCH_ERR,
+	WATCH_OUT_TO,
+	WATCH_ERR_TO,
+	WATCH_IN,
+	WATCH_SOURCE,
+	WATCH_CANCEL,
+	WATCH_WAKE,
+	WATCH_LISTENER,
+	WATCH_BROKER,
+	WATCHES
+};
 
 /* One output stream on its way to a capture, a descriptor of the caller's or his hands. */
 struct stream {
-	int from;	/* -1: ended */
-	int to;		/* -1: captured */
+	int from; /* -1: ended */
+	int to;	  /* -1: captured */
 	struct pc_capture *capture;
 	char *buffer;
-	size_t at, left;	/* read and not yet written, or to be seen by the caller until the next turn */
-	size_t due;		/* once init is dead: what it had left in the pipe */
+	size_t at, left; /* read and not yet written, or to be seen by the caller until the next turn */
+	size_t due;	 /* once init is dead: what it had left in the pipe */
 };
 
 /* The command's standard input: bytes still to be written, and where more come from. */
 struct input {
-	int to;		/* -1: closed */
-	int source;	/* -1: no more */
+	int to;	    /* -1: closed */
+	int source; /* -1: no more */
 	const char *at;
 	size_t left;
-	bool is_open;	/* the caller may still give more */
+	bool is_open; /* the caller may still give more */
 };
 
 struct pc_supervisor {
@@ -57,7 +70,7 @@ struct pc_supervisor {
 	struct pc_result result;
 	struct stream out, err;
 	struct input in;
-	int64_t start_us, deadline_us, kill_us;	/* -1: none */
+	int64_t start_us, deadline_us, kill_us; /* -1: none */
 	bool is_killed;				/* kill_us is when to insist */
 	bool init_is_dead, is_drained;
 	char *in_buffer;
@@ -287,27 +300,27 @@ static void read_wake(struct pc_supervisor *s)
 /* What has been read is written before more is read: the command waits for its reader, as it would without us. */
 static void fill_stream(const struct stream *stream, struct pollfd *from, struct pollfd *to)
 {
-	*from = (struct pollfd){ .fd = stream->left ? -1 : stream->from, .events = POLLIN };
-	*to = (struct pollfd){ .fd = stream->left ? stream->to : -1, .events = POLLOUT };
+	*from = (struct pollfd) { .fd = stream->left ? -1 : stream->from, .events = POLLIN };
+	*to = (struct pollfd) { .fd = stream->left ? stream->to : -1, .events = POLLOUT };
 }
 
 static void fill_polls(const struct pc_supervisor *s, struct pollfd *polls)
 {
 	bool wants_more = s->in.to >= 0 && !s->in.left && s->in.source >= 0;
 
-	polls[WATCH_INIT] = (struct pollfd){ .fd = s->process.pidfd, .events = POLLIN };
-	polls[WATCH_STATUS] = (struct pollfd){ .fd = s->process.status_fd, .events = POLLIN };
+	polls[WATCH_INIT] = (struct pollfd) { .fd = s->process.pidfd, .events = POLLIN };
+	polls[WATCH_STATUS] = (struct pollfd) { .fd = s->process.status_fd, .events = POLLIN };
 	fill_stream(&s->out, &polls[WATCH_OUT], &polls[WATCH_OUT_TO]);
 	fill_stream(&s->err, &polls[WATCH_ERR], &polls[WATCH_ERR_TO]);
 	/* Without bytes to write it is watched for the reader's going alone. */
-	polls[WATCH_IN] = (struct pollfd){ .fd = s->in.to, .events = s->in.left ? POLLOUT : 0 };
-	polls[WATCH_SOURCE] = (struct pollfd){ .fd = wants_more ? s->in.source : -1, .events = POLLIN };
-	polls[WATCH_CANCEL] = (struct pollfd){ .fd = s->how.cancel_fd, .events = POLLIN };
-	polls[WATCH_WAKE] = (struct pollfd){ .fd = s->how.wake_fd, .events = POLLIN };
-	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd){ .fd = -1 };
+	polls[WATCH_IN] = (struct pollfd) { .fd = s->in.to, .events = s->in.left ? POLLOUT : 0 };
+	polls[WATCH_SOURCE] = (struct pollfd) { .fd = wants_more ? s->in.source : -1, .events = POLLIN };
+	polls[WATCH_CANCEL] = (struct pollfd) { .fd = s->how.cancel_fd, .events = POLLIN };
+	polls[WATCH_WAKE] = (struct pollfd) { .fd = s->how.wake_fd, .events = POLLIN };
+	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd) { .fd = -1 };
 	if (s->how.notify) {
-		polls[WATCH_LISTENER] = (struct pollfd){ .fd = pc_notify_listener(s->how.notify), .events = POLLIN };
-		polls[WATCH_BROKER] = (struct pollfd){ .fd = pc_notify_broker(s->how.notify), .events = POLLIN };
+		polls[WATCH_LISTENER] = (struct pollfd) { .fd = pc_notify_listener(s->how.notify), .events = POLLIN };
+		polls[WATCH_BROKER] = (struct pollfd) { .fd = pc_notify_broker(s->how.notify), .events = POLLIN };
 	}
 }
 
@@ -352,7 +365,9 @@ static void note_due(const struct pc_supervisor *s, struct stream *stream)
 
 	if (stream->from < 0)
 		return;
-	stream->due = s->how.has_terminal ? TERMINAL_DUE : ioctl(stream->from, FIONREAD, &due) == 0 && due > 0 ? (size_t)due : 0;
+	stream->due = s->how.has_terminal				  ? TERMINAL_DUE :
+		      ioctl(stream->from, FIONREAD, &due) == 0 && due > 0 ? (size_t)due :
+									    0;
 }
 
 static void note_death(struct pc_supervisor *s)
@@ -583,7 +598,10 @@ int pc_supervise_start(const struct pc_process *process, const struct pc_supervi
 		.how = *how,
 		.out = { .from = how->out_fd, .to = how->out_to_fd },
 		.err = { .from = how->err_fd, .to = how->err_to_fd },
-		.in = { .to = how->in_fd, .source = how->in_from_fd, .at = how->input, .left = how->input_size,
+		.in = { .to = how->in_fd,
+			.source = how->in_from_fd,
+			.at = how->input,
+			.left = how->input_size,
 			.is_open = how->is_input_open },
 		.start_us = now_us(),
 		.deadline_us = -1,

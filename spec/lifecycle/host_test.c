@@ -179,7 +179,7 @@ static void is_not_dumpable(void)
 static const struct {
 	const char *name;
 	void (*become)(void);
-	bool reaps;	/* its own children, before anybody else could */
+	bool reaps; /* its own children, before anybody else could */
 } hosts[] = {
 	{ "does nothing strange", host_of_its_own, false },
 	{ "waits for any child in two threads", waits_for_anybody, true },

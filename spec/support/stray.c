@@ -280,9 +280,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{ "daemon", mode_daemon },	 { "stopped", mode_stopped },	{ "traced", mode_traced },   { "writer", mode_writer },
-	{ "subreaper", mode_subreaper }, { "sister", mode_sister },	{ "vforks", mode_vforks },   { "leaderless", mode_leaderless },
-	{ "relay", mode_relay },	 { "storm", mode_storm },	{ "parricide", mode_parricide }, { "stopper", mode_stopper },
+	{ "daemon", mode_daemon }, { "stopped", mode_stopped },	      { "traced", mode_traced },
+	{ "writer", mode_writer }, { "subreaper", mode_subreaper },   { "sister", mode_sister },
+	{ "vforks", mode_vforks }, { "leaderless", mode_leaderless }, { "relay", mode_relay },
+	{ "storm", mode_storm },   { "parricide", mode_parricide },   { "stopper", mode_stopper },
 };
 
 int main(int argc, char **argv)

@@ -20,10 +20,10 @@
 #include <linux/time.h>
 #include <linux/wait.h>
 
-#define AT_CWD (-100)
-#define E_AGAIN 11
-#define E_CHILD 10
-#define E_INTR 4
+#define AT_CWD	 (-100)
+#define E_AGAIN	 11
+#define E_CHILD	 10
+#define E_INTR	 4
 #define SIG_KILL 9
 #define SIG_TERM 15
 #define SIG_CHLD 17
@@ -31,10 +31,10 @@
 
 struct init {
 	struct pc_image *image;
-	struct pc_status failed;	/* written by the command's child, whose memory this is until it execs */
+	struct pc_status failed; /* written by the command's child, whose memory this is until it execs */
 	int ruleset_fd;
-	int command;			/* pid, 0 once reaped */
-	int children_fd;		/* without a PID namespace: the list of our children */
+	int command;	 /* pid, 0 once reaped */
+	int children_fd; /* without a PID namespace: the list of our children */
 	bool ended;
 };
 
@@ -249,7 +249,7 @@ static void serve(struct init *init)
 		fd = pc_sys_fcntl((int)fd, F_DUPFD_CLOEXEC, PC_INIT_FREE);
 	if (fd < 0)
 		fail(PC_STEP_INIT, (int)fd);
-	polled[1] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
+	polled[1] = (struct pollfd) { .fd = (int)fd, .events = POLLIN };
 
 	start_command(init);
 	for (;;) {
@@ -272,8 +272,8 @@ static void serve(struct init *init)
  */
 static void kill_namespace(struct init *init)
 {
-	struct rusage usage;
-	int wait_status;
+	struct rusage usage = { 0 };
+	int wait_status = 0;
 	long pid;
 
 	pc_sys2(__NR_kill, -1, SIG_KILL);
