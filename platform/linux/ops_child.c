@@ -11,15 +11,15 @@
 
 #include <asm/fcntl.h>
 
-#define AT_CWD (-100)
+#define AT_CWD		 (-100)
 #define AT_REMOVEDIR_BIT 0x200
-#define E_NOENT 2
-#define E_ACCES 13
-#define E_EXIST 17
-#define E_ISDIR 21
-#define E_INVAL 22
-#define E_NAMETOOLONG 36
-#define E_STALE 116
+#define E_NOENT		 2
+#define E_ACCES		 13
+#define E_EXIST		 17
+#define E_ISDIR		 21
+#define E_INVAL		 22
+#define E_NAMETOOLONG	 36
+#define E_STALE		 116
 
 struct walk {
 	const struct pc_image *image;
@@ -256,8 +256,11 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
 	struct walk walk = { .ruleset_fd = ruleset_fd };
 	const struct pc_op *ops;
 	uint32_t count, i;
+	long mask;
 	int rc;
 
+	/* The plan says the modes of what is made here; the host's umask is for the command. */
+	mask = pc_sys1(__NR_umask, 0);
 	ops = plan_ops(image, &walk, &count);
 	for (i = 0; i < count; i++) {
 		if (ops[i].code < PC_OP_NAMESPACES || ops[i].code >= PC_OP_NEW_SESSION)
@@ -266,6 +269,7 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
 		if (rc < 0)
 			return fail(failed, step_of(&ops[i]), i, rc);
 	}
+	pc_sys1(__NR_umask, mask);
 	return 0;
 }
 
@@ -324,9 +328,9 @@ static int exec_first(const struct pc_image *image)
 #define LISTENER_SOCKET 3
 
 /* Source: pts(4), ioctl_tty(2); TIOCGPTPEER, Linux 4.13. */
-#define TIOCSPTLCK_NR 0x40045431
+#define TIOCSPTLCK_NR  0x40045431
 #define TIOCGPTPEER_NR 0x5441
-#define TIOCSCTTY_NR 0x540e
+#define TIOCSCTTY_NR   0x540e
 
 static int send_descriptor(int socket, int fd)
 {

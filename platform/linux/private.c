@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define PREFIX "procage-"
+#define PREFIX	    "procage-"
 #define PREFIX_SIZE (sizeof(PREFIX) - 1)
 #define UNIQUE_SIZE 6 /* mkdtemp(3) */
 
@@ -38,7 +38,7 @@ static int make_lock(int dir)
 	fd = openat(dir, "lock.new", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0 || renameat(dir, "lock.new", dir, "lock") < 0)
+	if (fchmod(fd, 0600) < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0 || renameat(dir, "lock.new", dir, "lock") < 0)
 		return -errno;
 	return pc_take_fd(&fd);
 }
@@ -62,8 +62,11 @@ int pc_private_directory(char *path)
 
 	if (!mkdtemp(path))
 		return -errno;
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	rc = dir < 0 ? -errno : fill(dir);
+	/* The caller's umask may have taken bits away that we need; nobody else can have put another one in its place. */
+	rc = chmod(path, 0700) < 0 ? -errno : 0;
+	if (rc == 0)
+		rc = dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	rc = rc < 0 ? -errno : fill(dir);
 	if (rc == 0)
 		rc = make_lock(dir);
 	if (rc < 0)

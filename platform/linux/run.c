@@ -71,26 +71,33 @@ static int open_source(const char *path)
 }
 
 /* SIGPIPE comes from writing to a pipe whose reader is gone; it is blocked meanwhile, and ours is taken back before. */
-static void block_sigpipe(sigset_t *before)
+struct sigpipe {
+	sigset_t before;
+	bool was_pending; /* blocked by the caller, and his */
+};
+
+static void block_sigpipe(struct sigpipe *sigpipe)
 {
-	sigset_t pipe_only;
+	sigset_t pipe_only, pending;
 
 	sigemptyset(&pipe_only);
 	sigaddset(&pipe_only, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_only, before);
+	pthread_sigmask(SIG_BLOCK, &pipe_only, &sigpipe->before);
+	sigpending(&pending);
+	sigpipe->was_pending = sigismember(&pending, SIGPIPE);
 }
 
-static void restore_sigpipe(const sigset_t *before)
+static void restore_sigpipe(const struct sigpipe *sigpipe)
 {
 	static const struct timespec at_once;
 	sigset_t pipe_only;
 
 	sigemptyset(&pipe_only);
 	sigaddset(&pipe_only, SIGPIPE);
-	if (!sigismember(before, SIGPIPE))
+	if (!sigpipe->was_pending)
 		while (sigtimedwait(&pipe_only, NULL, &at_once) > 0)
 			;
-	pthread_sigmask(SIG_SETMASK, before, NULL);
+	pthread_sigmask(SIG_SETMASK, &sigpipe->before, NULL);
 }
 
 static int open_pipes(const struct pc_run *run, struct pipes *pipes, struct pc_failure *failure)
@@ -218,10 +225,10 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 			const struct pc_run *run, struct pipes *pipes, struct pc_result *result, struct pc_failure *failure)
 {
 	struct pc_supervisor *supervisor;
-	sigset_t before;
+	struct sigpipe sigpipe;
 	int rc;
 
-	block_sigpipe(&before);
+	block_sigpipe(&sigpipe);
 	rc = start_in_pipes(plan, plan_bytes, plan_size, command, run, false, pipes, &supervisor, failure);
 	if (rc == 0) {
 		do
@@ -229,7 +236,7 @@ static int run_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size
 		while (rc == 0);
 		pc_supervise_finish(supervisor, result);
 	}
-	restore_sigpipe(&before);
+	restore_sigpipe(&sigpipe);
 	return rc < 0 ? rc : 0;
 }
 
@@ -282,7 +289,7 @@ int pc_run_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan
 		 const struct pc_run *run, struct pc_running **running, struct pc_failure *failure)
 {
 	struct pc_running *started;
-	sigset_t before;
+	struct sigpipe sigpipe;
 	int rc;
 
 	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
@@ -298,10 +305,10 @@ int pc_run_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan
 		rc = started->pipes.wake_fd < 0 ? -errno : 0;
 	}
 	if (rc == 0) {
-		block_sigpipe(&before);
+		block_sigpipe(&sigpipe);
 		rc = start_in_pipes(plan, plan_bytes, plan_size, command, run, true, &started->pipes, &started->supervisor,
 				    failure);
-		restore_sigpipe(&before);
+		restore_sigpipe(&sigpipe);
 	}
 	if (rc < 0) {
 		failure->error = rc;
@@ -315,12 +322,12 @@ int pc_run_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan
 
 int pc_run_step(struct pc_running *running, int timeout_ms)
 {
-	sigset_t before;
+	struct sigpipe sigpipe;
 	int rc;
 
-	block_sigpipe(&before);
+	block_sigpipe(&sigpipe);
 	rc = pc_supervise_step(running->supervisor, timeout_ms);
-	restore_sigpipe(&before);
+	restore_sigpipe(&sigpipe);
 	return rc;
 }
 
@@ -369,11 +376,11 @@ void pc_run_cancel(struct pc_running *running, bool now)
 
 void pc_run_finish(struct pc_running *running, struct pc_result *result)
 {
-	sigset_t before;
+	struct sigpipe sigpipe;
 
-	block_sigpipe(&before);
+	block_sigpipe(&sigpipe);
 	pc_supervise_finish(running->supervisor, result);
-	restore_sigpipe(&before);
+	restore_sigpipe(&sigpipe);
 	close_pipes(&running->pipes);
 	free(running->input);
 	free(running);

@@ -217,6 +217,7 @@ static int run_host(void (*become)(void), bool reaps, int report)
 
 	if (!L)
 		return 3;
+	become();
 	luaL_openlibs(L);
 	luaL_requiref(L, "procage.core", luaopen_procage_core, 0);
 	lua_pop(L, 1);
@@ -224,7 +225,6 @@ static int run_host(void (*become)(void), bool reaps, int report)
 		dprintf(report, "# %s\n", lua_tostring(L, -1));
 		return 3;
 	}
-	become();
 	count = count_descriptors();
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	lua_getglobal(L, "check");
