@@ -68,6 +68,19 @@ static int fs_real_path(lua_State *L)
 	return 1;
 }
 
+/* core.read_link(path) -> target | nil, message, errno */
+static int fs_read_link(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	char target[PATH_MAX];
+	int rc = pc_read_link(path, target);
+
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	lua_pushstring(L, target);
+	return 1;
+}
+
 /*
  * Names are collected outside Lua and pushed afterwards: an error thrown inside the walk would leave the directory open.
  */
@@ -277,6 +290,7 @@ void pc_open_fs(lua_State *L)
 		{ "stat", fs_stat },
 		{ "lstat", fs_lstat },
 		{ "real_path", fs_real_path },
+		{ "read_link", fs_read_link },
 		{ "read_dir", fs_read_dir },
 		{ "read_file", fs_read_file },
 		{ "move", fs_move },

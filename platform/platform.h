@@ -490,6 +490,9 @@ int pc_file_facts(const char *path, bool follow, struct pc_file *file);
 /* realpath(3) into a buffer of PATH_MAX bytes. 0 or -errno. */
 int pc_real_path(const char *path, char *resolved);
 
+/* What a symbolic link says, into a buffer of PATH_MAX bytes. 0 or -errno: EINVAL (no link), ENAMETOOLONG. */
+int pc_read_link(const char *path, char *target);
+
 /*
  * Calls `each(context, name, kind)` for every entry of a directory but . and .., in the file system's order; a value other
  * than 0 ends the walk and is returned. The directory itself is not followed when it is a link (-ELOOP or -ENOTDIR).

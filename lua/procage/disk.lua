@@ -55,6 +55,38 @@ function M.resolver()
   end
 end
 
+--- As path_resolution(7) has it; then the kernel answers ELOOP.
+local MAX_LINKS = 40
+
+--- Whether the way to `name`, each link on it followed, leads through one of `trees`; and whether one of those links stands in
+--- them. Where commands write, a link is theirs: it would choose what is granted by the name.
+---@param name string  absolute
+---@param trees string[]  resolved
+---@return boolean leads_through
+---@return boolean by_link
+function M.leads_through(name, trees)
+  local at, ahead, links, through = "/", path.components(name), 0, false
+  while #ahead > 0 do
+    local component = table.remove(ahead, 1)
+    local here = component == ".." and (path.parent(at) or "/") or path.join(at, component)
+    local is_inside = path.resolved_tree_of(here, trees) ~= nil
+    through = through or is_inside
+    local target = component ~= ".." and M.kind(here) == "link" and core.read_link(here)
+    if not target then
+      at = here
+    elseif is_inside and here ~= path.resolved_tree_of(here, trees) or links == MAX_LINKS then
+      return true, true
+    else
+      links = links + 1
+      at = path.is_absolute(target) and "/" or at
+      local onward = path.components(target)
+      table.move(ahead, 1, #ahead, #onward + 1, onward)
+      ahead = onward
+    end
+  end
+  return through, false
+end
+
 --- The kind of the name itself, a link not followed; nil when there is none.
 ---@param name string
 ---@return string?

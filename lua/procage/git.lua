@@ -51,6 +51,16 @@ local function is_submodule(root, directory)
   return tree ~= nil and disk.resolve(path.join(directory, tree)) == root
 end
 
+--- Whether git would take `root` itself for a git directory: it needs no .git to run what a configuration there names.
+---@param root string
+---@return boolean
+function M.is_bare(root)
+  local function has(name)
+    return disk.kind(path.join(root, name)) ~= nil
+  end
+  return has("HEAD") and (has("commondir") or has("objects") and has("refs"))
+end
+
 --- The git directory that `root/.git` names.
 ---@param root string  resolved
 ---@return procage.Git?

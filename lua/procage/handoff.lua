@@ -5,6 +5,7 @@
 
 local core = require("procage.core")
 local disk = require("procage.disk")
+local git = require("procage.git")
 local path = require("procage.path")
 
 local M = {}
@@ -102,6 +103,10 @@ local function every_path(watch)
   for _, root in ipairs(watch.roots) do
     for _, entry in ipairs(M.find(root, watch.names)) do
       found[#found + 1] = entry.path
+    end
+    -- Without its HEAD it is a directory like any other.
+    if git.is_bare(root) then
+      found[#found + 1] = path.join(root, "HEAD")
     end
   end
   for _, name in ipairs(watch.guarded) do

@@ -67,18 +67,6 @@ local function make_directories(name, uid)
 end
 M.make_directories = make_directories
 
---- Whether the way to `name` leads through a tree that commands write: a directory on it may be a link that one planted.
-local function leads_through(name, write)
-  local at = name
-  while at do
-    if path.resolved_tree_of(disk.resolve(at), write) then
-      return true
-    end
-    at = path.parent(at)
-  end
-  return false
-end
-
 --- A package cache: the user's own directory, no link. A missing one is made when the plan is (make_caches).
 ---@return string? resolved  nil: not granted
 ---@return string? why  when that is worth telling
@@ -103,7 +91,7 @@ local function resolve_caches(profile, context, notices)
   local outer = table.move(profile.write, 1, #profile.write, 1, {})
   for _, name in ipairs(path.sort_by_depth(is_open and profile.caches.trees or {})) do
     -- Beneath another writable tree it is granted already.
-    if not path.tree_of(name, outer) and not leads_through(name, profile.write) then
+    if not path.tree_of(name, outer) and not disk.leads_through(name, profile.write) then
       outer[#outer + 1] = name
       local resolved, why = cache(name, context)
       if resolved then
@@ -121,9 +109,14 @@ end
 
 --- Writable trees: the workspace, what the operator named, the caches.
 local function resolve_write(profile, context, notices)
-  local write = { context.workspace }
+  local write, caches = { context.workspace }, {}
+  for i, name in ipairs(profile.caches.trees) do
+    caches[i] = disk.resolve(name)
+  end
   for _, name in ipairs(profile.write) do
-    if not leads_through(name, write) then
+    if select(2, disk.leads_through(name, caches)) then
+      return nil, ("writable %s: the way to it is a link in a package cache, which a command may have made"):format(name)
+    elseif not disk.leads_through(name, write) then
       local resolved, exists = disk.resolve(name)
       if not exists then
         return nil, ("writable %s: no such file or directory"):format(name)
@@ -132,7 +125,7 @@ local function resolve_write(profile, context, notices)
     end
   end
   profile.write = write
-  local caches = resolve_caches(profile, context, notices)
+  caches = resolve_caches(profile, context, notices)
   profile.caches = { trees = caches, when = profile.caches.when }
   for _, tree in ipairs(caches) do
     write[#write + 1] = tree

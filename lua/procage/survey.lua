@@ -135,25 +135,13 @@ local function survey_kernel_memory(survey)
   end
 end
 
---- Whether the way to `name` leads through a writable tree. A command may have made a link of what stands there: it would
---- choose what the next run sees.
-local function leads_through_writable(survey, name)
-  local at = path.parent(name)
-  while at do
-    if path.resolved_tree_of(disk.resolve(at), survey.write) then
-      return true
-    end
-    at = path.parent(at)
-  end
-  return false
-end
-
 --- Puts back a readable tree that a private directory would cover.
 local function put_back(survey, tree)
   local resolved, exists = disk.resolve(tree)
   if
     exists
-    and not leads_through_writable(survey, tree)
+    -- A command may have made a link of what stands in a writable tree: it would choose what the next run sees.
+    and not disk.leads_through(tree, survey.write)
     and path.resolved_tree_of(resolved, survey.covered)
     and not set_of(survey.covered)[resolved]
     and not path.resolved_tree_of(resolved, survey.write)
@@ -299,6 +287,9 @@ local function survey_handoff(survey, profile)
   for _, root in ipairs(roots) do
     for _, entry in ipairs(handoff.find(root, names)) do
       protect(survey, entry.path, entry.kind)
+    end
+    if profile.git ~= "write" and git.is_bare(root) then
+      protect_trusted(survey, root)
     end
     if root ~= profile.workspace then
       local entry = path.join(root, ".git")

@@ -59,6 +59,18 @@ int pc_real_path(const char *path, char *resolved)
 	return realpath(path, resolved) ? 0 : -errno;
 }
 
+int pc_read_link(const char *path, char *target)
+{
+	ssize_t size = readlink(path, target, PATH_MAX);
+
+	if (size < 0)
+		return -errno;
+	if (size == PATH_MAX)
+		return -ENAMETOOLONG;
+	target[size] = '\0';
+	return 0;
+}
+
 static const char *kind_of_entry(int at, const struct dirent *entry)
 {
 	struct stat st;
