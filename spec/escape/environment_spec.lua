@@ -65,7 +65,8 @@ describe("a variable that makes programs load code", function()
     box.skip_without("gcc")
     local b <close> = box.new()
     -- Where the host's own program or the init took it, it would run outside the confinement.
-    local source = '__attribute__((constructor)) void f(void) { unsetenv("LD_PRELOAD"); system("echo PWN >> $OUTSIDE/loaded"); }'
+    local source = "__attribute__((constructor)) void f(void) "
+      .. '{ unsetenv("LD_PRELOAD"); system("echo PWN >> $OUTSIDE/loaded"); }'
     b:write("workspace/evil.c", source)
     b:setup("gcc -w -shared -fPIC -o evil.so evil.c")
     local library = b:path("workspace/evil.so")

@@ -200,3 +200,41 @@ describe("a run that leaves files for the host to read", function()
     end
   end
 end)
+
+describe("a workspace that is no repository", function()
+  local bare = PLANT
+    .. "git init -q --bare b && git config -f b/config core.bare false && git config -f b/config core.worktree $WS "
+    .. "&& git config -f b/config core.fsmonitor $WS/evil && "
+
+  it("is not made one without a .git, which git would look into as well", function()
+    for _, way in ipairs({ "mv b/* .", "mv b/HEAD b/config . && ln -s b/objects b/refs ." }) do
+      box.attack({
+        setup = function()
+          box.skip_without("git")
+        end,
+        run = bare .. way,
+        hurt = runs_planted,
+      })
+    end
+  end)
+
+  it("and has files of such names may keep them", function()
+    local b <close> = box.new()
+    local outcome = b:run("echo notes > HEAD; mkdir refs; echo x > config")
+    assert.equal("notes\n", b:read("workspace/HEAD"))
+    assert.equal(0, #outcome.appeared)
+  end)
+
+  it("but a bare one keeps its configuration and hooks", function()
+    box.attack({
+      setup = function(b)
+        box.skip_without("git")
+        b:setup("git init -q --bare . && git config core.bare false && git config core.worktree $WS")
+      end,
+      run = PLANT
+        .. "git config core.fsmonitor $WS/evil; echo '[core] fsmonitor = '$WS/evil >> config; cp evil hooks/pre-commit",
+      hurt = runs_planted,
+      clause = "git",
+    })
+  end)
+end)

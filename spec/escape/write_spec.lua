@@ -240,3 +240,41 @@ chmod 600 a/f && touch -d 2001-01-01 a/f && : > a/g && mkfifo p && rm p && rm -r
     assert.is_false(b:exists("outside/f"))
   end)
 end)
+
+describe("a link that an earlier run has made", function()
+  it("in a package cache leads no grant of the operator's elsewhere", function()
+    local b <close> = box.new()
+    b:mkdir("home/.cache/x")
+    b:write("home/.profile", "good")
+    b:run("rm -rf ~/.cache/x; ln -s ~ ~/.cache/x")
+    b.loaded = nil -- the next program start
+    b.options.config = { writable = { "~/.cache/x" } }
+    local outcome, message = b:try_run("echo PWN >> ~/.profile")
+    assert.is_nil(outcome)
+    assert.matches("~/.cache/x", message:gsub(b.home:gsub("%p", "%%%0"), "~"), 1, true)
+    assert.equal("good", b:read("home/.profile"))
+  end)
+
+  it("on the way that the user's own link takes through the workspace gives no cache elsewhere", function()
+    local b <close> = box.new()
+    b:mkdir("workspace/cargo/registry")
+    b:mkdir("outside/registry")
+    b:symlink(b:path("workspace/cargo"), "home/.cargo")
+    b:run("mv cargo other; ln -s $OUTSIDE cargo")
+    b.loaded = nil
+    b:run("echo PWN > $OUTSIDE/registry/f")
+    assert.is_false(b:exists("outside/registry/f"))
+  end)
+
+  it("does not take away a grant that needs no link", function()
+    local b <close> = box.new()
+    b:mkdir("home/.cache/x")
+    b:mkdir("outside/real")
+    b:symlink(b:path("outside/real"), "home/mine")
+    b.options.config = { writable = { "~/.cache/x", "~/mine" }, caches = "none" }
+    b:run("echo x > ~/.cache/x/f; echo x > ~/mine/f; echo x > $OUTSIDE/real/g")
+    assert.equal("x\n", b:read("home/.cache/x/f"))
+    assert.equal("x\n", b:read("outside/real/f"))
+    assert.equal("x\n", b:read("outside/real/g"))
+  end)
+end)
