@@ -97,39 +97,51 @@ local POLICY = {
     flags = "--policy",
     arg = "<policy>",
     convert = path("--policy"),
-    help = "A shipped policy (speccoder, off) or the path of a policy script. Default: speccoder.",
+    help = "A shipped policy, speccoder (the default) or off, or the path of a policy script.",
   },
   {
     flags = "--config",
     arg = "<file>",
     convert = path("--config"),
-    help = "Read the policy's configuration from this JSON file; options win over it.",
+    help = "Read the configuration from this JSON file; options win over it.",
   },
   {
     flags = "--root",
     arg = "<dir>",
     convert = path("--root"),
-    help = "The workspace: writable. The command starts where you are when that is in it, else at its top.",
+    help = "The workspace, writable; default: the directory you are in. A command starts where you are, or else at its top.",
   },
   {
     flags = "--net",
     arg = "<network>",
     convert = M.network,
-    help = "none, loopback (a private one), ports:443,8080 (TCP connections to these), or all.",
+    help = "none, loopback (a private one, the default), ports:443,8080 (TCP connections to these), or all.",
   },
-  { flags = "--allow-write", arg = "<dir>", many = true, convert = path("--allow-write"), help = "Another writable tree." },
-  { flags = "--allow-read", arg = "<dir>", many = true, convert = path("--allow-read"), help = "Another readable tree." },
+  {
+    flags = "--allow-write",
+    arg = "<dir>",
+    many = true,
+    convert = path("--allow-write"),
+    help = "Another writable tree; may be repeated.",
+  },
+  {
+    flags = "--allow-read",
+    arg = "<dir>",
+    many = true,
+    convert = path("--allow-read"),
+    help = "Another readable tree, one below /tmp for example; may be repeated.",
+  },
   {
     flags = "--git",
     arg = "<mode>",
     convert = M.git,
-    help = "The workspace's git directory: read, commit (commits, never hooks or config), or write.",
+    help = "The workspace's git directory: read (the default), commit (never hooks or config), or write.",
   },
   {
     flags = "--lift",
     arg = "<name>",
     many = true,
-    help = "Re-open one built-in refusal (a hidden path or a hand-off name), as `explain` names it.",
+    help = "Re-open a hidden path, a hand-off name or a pattern of variables, as `explain` spells it; may be repeated.",
   },
   {
     flags = "--set",
@@ -138,7 +150,7 @@ local POLICY = {
     convert = function(text)
       return pair("--set", text)
     end,
-    help = "Set a configuration key; dots reach into tables; the value is JSON or a plain string.",
+    help = "Set a configuration key; dots reach into tables; the value is JSON or a plain string; may be repeated.",
   },
 }
 
@@ -151,15 +163,21 @@ local RUN = {
     convert = function(text)
       return pair("--env", text)
     end,
-    help = "Set a variable of the command's environment, also one that is dropped otherwise.",
+    help = "Set a variable of the command, also one that would be dropped; may be repeated.",
   },
-  { flags = "--tty", help = "Give the command a terminal of its own, for editors, shells and prompts." },
+  {
+    flags = "--tty",
+    help = "Give the command a terminal of its own, for editors, shells and prompts; you must be at one.",
+  },
   { flags = "--timeout", arg = "<seconds>", convert = M.timeout, help = "End the whole run after this time: exit status 124." },
   {
     flags = "--json",
     help = "Capture the output and print one JSON object when the command has ended.",
   },
-  { flags = "-q --quiet", help = "No notice lines on standard error." },
+  {
+    flags = "-q --quiet",
+    help = "Say nothing of gaps, refusals and how the command ended; what it did to files is told all the same.",
+  },
 }
 
 local function join(...)
@@ -191,8 +209,13 @@ M.commands = {
     epilog = [[
 Everything from the first word that is no option, or after --, is the command.
 
-Exit status: the command's own; 128+N when signal N ended it; 124 after --timeout; 126 when it could not be confined or
-not be executed; 127 when it was not found; 2 for bad usage, configuration or policy; 125 for a failure of procage itself.
+Exit status: the command's own, or
+   128+N  signal N ended it
+   124    --timeout ended it
+   125    procage itself failed, or output was lost (a full disk)
+   126    it did not run: it could not be confined, or not be executed
+   127    it did not run: not found
+   2      it did not run: bad usage, configuration or policy
 
 Examples:
    procage-lua run -- make test
@@ -228,6 +251,8 @@ Examples:
       HELP,
     }),
     epilog = [[
+Takes the options of run that make the policy. Makes nothing and runs nothing.
+
 Examples:
    procage-lua explain
    procage-lua explain --net none --git commit
@@ -321,7 +346,7 @@ local function parser_of(command)
     :description(command.summary)
     :epilog(command.epilog)
     :help_description_margin(27)
-    :help_max_width(110)
+    :help_max_width(100)
   for _, option in ipairs(command.options) do
     local made = option.arg and parser:option(option.flags) or parser:flag(option.flags)
     made:description(option.help)
