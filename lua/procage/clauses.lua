@@ -42,7 +42,7 @@ local function writes_something(profile)
 end
 
 --- The host's /dev/pts holds the user's other terminals, and no rule tells the run's own from them.
-local NO_PTS = "device nodes are closed by Landlock alone; no pseudo-terminals (script, tmux, expect)"
+local NO_PTS = "device nodes are closed by Landlock alone, and in /dev only; no pseudo-terminals (script, tmux, expect)"
 
 local read_all = {
   { all = { "landlock-fs" }, also = { { "mount-tree", without = NO_PTS } } },

@@ -120,6 +120,11 @@ M.trusted = {
   "objects/info/http-alternates",
   "modules",
   "worktrees",
+  -- Their lists name commands ("exec") that the user's `git rebase --continue` runs, and remotes their own programs.
+  "rebase-merge",
+  "rebase-apply",
+  "sequencer",
+  "remotes",
 }
 
 --- What a commit writes of a common directory from a linked worktree.

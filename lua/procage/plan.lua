@@ -169,8 +169,9 @@ local function write_limits(out, profile, uses)
   if limits.cpu_ms then
     out:add("rlimit", { a = RLIMIT.cpu, value = math.max(1, (limits.cpu_ms + 999) // 1000) })
   end
-  -- A core dump would write the command's memory, secrets of its input included, where the host's pattern says.
-  out:add("rlimit", { a = RLIMIT.core, value = 0 })
+  -- A core dump would give the command's memory to the host's handler, which runs as root. 0 stops a file alone; at 1 the
+  -- kernel starts no handler either. Source: core(5), fs/coredump.c.
+  out:add("rlimit", { a = RLIMIT.core, value = 1 })
 end
 
 --- The off policy: the command's own session, its directory and its limits, and nothing else.

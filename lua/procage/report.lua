@@ -15,7 +15,7 @@ local details = { "reason", "effect", "guard", "lift" }
 --- Text from a profile or a host on one line of a terminal: no control character of it is obeyed.
 ---@param text string
 ---@return string
-local function printable(text)
+function M.printable(text)
   return (text:gsub("%c", function(c)
     return ("\\x%02x"):format(c:byte())
   end))
@@ -35,7 +35,7 @@ end
 ---@param row procage.Row
 ---@return string
 local function clause_cell(row)
-  return printable(row.clause)
+  return M.printable(row.clause)
 end
 
 --- The state, and the gap's id where that is not the clause's own name.
@@ -43,7 +43,7 @@ end
 ---@return string
 local function state_cell(row)
   if row.id and row.id ~= row.clause then
-    return ("%s (%s)"):format(row.state, printable(row.id))
+    return ("%s (%s)"):format(row.state, M.printable(row.id))
   end
   return row.state
 end
@@ -51,7 +51,7 @@ end
 ---@param row procage.Row
 ---@return string
 local function mechanism_cell(row)
-  return #row.mechanisms > 0 and printable(table.concat(row.mechanisms, " + ")) or "-"
+  return #row.mechanisms > 0 and M.printable(table.concat(row.mechanisms, " + ")) or "-"
 end
 
 --- One line a clause, and below it what there is to say, indented.
@@ -64,7 +64,7 @@ function M.lines(report)
     lines[#lines + 1] = layout:format(clause_cell(row), state_cell(row), mechanism_cell(row))
     for _, name in ipairs(details) do
       if row[name] then
-        lines[#lines + 1] = ("    %-6s  %s"):format(name, printable(row[name]))
+        lines[#lines + 1] = ("    %-6s  %s"):format(name, M.printable(row[name]))
       end
     end
   end
@@ -80,7 +80,7 @@ local function notice(row)
   if row.guard then
     told = told .. "; " .. row.guard
   end
-  return printable(("procage: %s %s: %s; lift: %s"):format(kind, about, told, row.lift or "unknown"))
+  return M.printable(("procage: %s %s: %s; lift: %s"):format(kind, about, told, row.lift or "unknown"))
 end
 
 --- One line a gap, for standard error: what is left out, what it means, what would lift it. A report of a profile that
@@ -92,7 +92,7 @@ function M.notices(report, options)
   local lines = {}
   for _, row in ipairs(report) do
     if row.id == "off" then
-      return { printable(("procage: nothing is confined: %s"):format(row.reason)) }
+      return { M.printable(("procage: nothing is confined: %s"):format(row.reason)) }
     elseif row.state == "unenforced" or row.state == "tightened" and options and options.tightened then
       lines[#lines + 1] = notice(row)
     end

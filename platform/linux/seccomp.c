@@ -424,6 +424,30 @@ static void setsockopt_block(struct program *p, const struct pc_filter_spec *spe
 	ret(p, ALLOW);
 }
 
+/*
+ * A set-user-ID file outlives the run, in a tree where others may execute it: root's run would leave them a root program.
+ * Only chmod can make one with anything in it; what open and mknod make is empty, and every way to fill it takes the bit away
+ * from who has no CAP_FSETID. tar and install say that they could not set the mode.
+ */
+static void refuse_set_uid(struct program *p, unsigned int mode_arg)
+{
+	load_arg_low(p, mode_arg);
+	ret_if_any_bit(p, 04000 /* S_ISUID */, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+static void chmod_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	refuse_set_uid(p, 1);
+}
+
+static void fchmodat_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	refuse_set_uid(p, 2);
+}
+
 /* The address is behind a pointer: the supervisor takes its own copy and has the broker connect. */
 static void connect_block(struct program *p, const struct pc_filter_spec *spec)
 {
@@ -454,6 +478,12 @@ static const struct judged_call {
 	{ __NR_personality, WHEN_ALWAYS, personality_block },
 	{ __NR_move_pages, WHEN_ALWAYS, pages_block },
 	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
+#ifdef __NR_chmod /* x86_64 */
+	{ __NR_chmod, WHEN_ALWAYS, chmod_block },
+#endif
+	{ __NR_fchmod, WHEN_ALWAYS, chmod_block },
+	{ __NR_fchmodat, WHEN_ALWAYS, fchmodat_block },
+	{ __NR_fchmodat2, WHEN_ALWAYS, fchmodat_block },
 	{ __NR_connect, WHEN_MEDIATED, connect_block },
 	{ __NR_kill, WHEN_KILL_ALL, kill_block },
 	{ __NR_setpriority, WHEN_KILL_ALL_OR_PEERS, setpriority_block },

@@ -27,17 +27,25 @@ static void note(struct removal *removal, int error)
 		removal->error = error;
 }
 
+/* The command may lock its own directories. fchmodat(2) follows links, so what was opened is named by its descriptor. */
+static int unlock_directory(int at, const char *name)
+{
+	cleanup_fd int fd = -1;
+	char path[40];
+
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return chmod(path, 0700) < 0 ? -errno : 0;
+}
+
 static int open_directory(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 && errno == EACCES) {
-		/* The command may lock its own directories; fchmodat follows links, so only after lstat says directory. */
-		struct stat st;
-
-		if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && fchmodat(at, name, 0700, 0) == 0)
-			fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	}
+	if (fd < 0 && errno == EACCES && unlock_directory(at, name) == 0)
+		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -63,8 +71,10 @@ static int move_up(struct removal *removal, int from, const char *name)
 	char fresh[40];
 
 	/* To move a directory is to rewrite its "..", which takes write permission on it. */
-	if (fchmodat(from, name, 0700, 0) < 0)
-		return -errno;
+	int rc = unlock_directory(from, name);
+
+	if (rc < 0)
+		return rc;
 	do {
 		snprintf(fresh, sizeof(fresh), ".procage-%lu", removal->moved++);
 	} while (faccessat(removal->top, fresh, F_OK, AT_SYMLINK_NOFOLLOW) == 0);

@@ -116,6 +116,9 @@ _Static_assert(sizeof(struct pc_landlock_net_port_attr) == 16, "ABI 4");
 #ifndef __NR_quotactl_fd
 #define __NR_quotactl_fd 443 /* Linux 5.14 */
 #endif
+#ifndef __NR_fchmodat2
+#define __NR_fchmodat2 452 /* Linux 6.6 */
+#endif
 #ifndef __NR_statmount
 #define __NR_statmount 457 /* Linux 6.8 */
 #endif

@@ -89,7 +89,7 @@ end
 
 ---@return integer status
 local function refuse(chosen, status, message, code, detail)
-  io.stderr:write("procage-lua: ", message, "\n")
+  io.stderr:write("procage-lua: ", reports.printable(message), "\n")
   if chosen.json then
     detail = detail or {}
     print_json({
@@ -186,7 +186,8 @@ return function(request)
   status = statuses.of(outcome)
   -- Quiet is about gaps, which do not change from run to run; what this command did is told all the same.
   for _, notice in ipairs(chosen.quiet and outcome.events or outcome.notices) do
-    io.stderr:write(notice, "\n")
+    -- A path in one may hold what a terminal would obey.
+    io.stderr:write(reports.printable(notice), "\n")
   end
   if status ~= 0 and not chosen.quiet then
     tell_ending(outcome)
