@@ -57,6 +57,18 @@ function M.find(mark)
   return found
 end
 
+--- Whether there is any life in a box: a process to be seen, or a beat of those that are too quick for that.
+---@param b procage.Box
+---@param mark string
+function M.is_alive(b, mark)
+  if #M.find(mark) > 0 then
+    return true
+  end
+  local before = #(b:read("workspace/" .. mark .. ".beat") or "")
+  box.sleep(0.1)
+  return #(b:read("workspace/" .. mark .. ".beat") or "") > before or #M.find(mark) > 0
+end
+
 --- Kills what is left of a control, and waits for those that were not caught to end by themselves.
 ---@param mark string
 function M.clear(mark)
