@@ -125,6 +125,7 @@ M.trusted = {
   "rebase-apply",
   "sequencer",
   "remotes",
+  "branches",
 }
 
 --- What a commit writes of a common directory from a linked worktree.

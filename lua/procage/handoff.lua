@@ -11,7 +11,7 @@ local path = require("procage.path")
 local M = {}
 
 --- A scan that grew with the workspace would be paid by every command; what lies deeper is not protected (docs/limits.md).
-M.scan_depth, M.scan_directories, M.scan_entries = 4, 256, 4000
+M.scan_depth, M.scan_directories = 4, 1024
 
 --- Trees that packages fill: a repository in one is a dependency's.
 local SKIPPED = { node_modules = true, target = true, vendor = true, [".git"] = true, [".venv"] = true }
@@ -29,18 +29,21 @@ end
 ---@return string[] roots
 ---@return boolean is_complete
 ---@return string[] listed  the directories that were looked into
+---@return string[] closed  those that could not be listed
 function M.roots(workspace)
   local roots, queue, listed = { workspace }, { { at = workspace, depth = 0 } }, 0
-  local next_up, complete = 1, true
+  local next_up, closed = 1, {}
   while queue[next_up] do
     local item = queue[next_up]
     next_up = next_up + 1
     listed = listed + 1
     if listed > M.scan_directories then
-      return roots, false, looked_into(queue, next_up - 2)
+      return roots, false, looked_into(queue, next_up - 2), closed
     end
-    local entries, message = disk.list(item.at, M.scan_entries)
-    complete = complete and not (message and message:find("too long", 1, true))
+    local entries, message = disk.list(item.at)
+    if message then
+      closed[#closed + 1] = item.at
+    end
     for _, entry in ipairs(entries) do
       if entry.name == ".git" and item.at ~= workspace then
         roots[#roots + 1] = item.at
@@ -49,7 +52,22 @@ function M.roots(workspace)
       end
     end
   end
-  return roots, complete, looked_into(queue, #queue)
+  return roots, true, looked_into(queue, #queue), closed
+end
+
+--- false: it cannot be listed.
+local function index(directory)
+  local entries, message = disk.list(directory)
+  if message then
+    return false
+  end
+  local by_name = {}
+  for _, entry in ipairs(entries) do
+    local lower = entry.name:lower()
+    by_name[lower] = by_name[lower] or {}
+    table.insert(by_name[lower], entry)
+  end
+  return by_name
 end
 
 --- The entries of directories by their names in lower case, each directory listed once.
@@ -58,16 +76,16 @@ local function lister()
   local listed = {}
   return function(directory, wanted)
     local by_name = listed[directory]
-    if not by_name then
-      by_name = {}
-      for _, entry in ipairs((disk.list(directory))) do
-        local lower = entry.name:lower()
-        by_name[lower] = by_name[lower] or {}
-        table.insert(by_name[lower], entry)
-      end
+    if by_name == nil then
+      by_name = index(directory)
       listed[directory] = by_name
     end
-    return by_name[wanted:lower()] or {}
+    if by_name then
+      return by_name[wanted:lower()] or {}
+    end
+    -- A run may have closed it to listing: the name itself can still be asked for, in the letter case that it is known by.
+    local kind = disk.kind(directory .. "/" .. wanted)
+    return kind and { { name = wanted, kind = kind } } or {}
   end
 end
 
@@ -76,19 +94,31 @@ end
 ---@param names string[]
 ---@return { path: string, kind: string }[]
 function M.find(root, names)
-  local spelled, found = lister(), {}
+  local spelled, found, is_found = lister(), {}, {}
+  local function add(entry)
+    if not is_found[entry.path] then
+      is_found[entry.path] = true
+      found[#found + 1] = entry
+    end
+  end
   for _, name in ipairs(names) do
     local at = { { path = root, kind = "directory" } }
     for component in name:gmatch("[^/]+") do
       local deeper = {}
       for _, directory in ipairs(at) do
+        -- A link on the way stands for the whole name: what it leads to is what is read by it.
+        if directory.kind == "link" then
+          add(directory)
+        end
         for _, entry in ipairs(directory.kind == "directory" and spelled(directory.path, component) or {}) do
           deeper[#deeper + 1] = { path = directory.path .. "/" .. entry.name, kind = entry.kind }
         end
       end
       at = deeper
     end
-    table.move(at, 1, #at, #found + 1, found)
+    for _, entry in ipairs(at) do
+      add(entry)
+    end
   end
   return found
 end
@@ -117,6 +147,28 @@ local function every_path(watch)
   return found
 end
 
+--- A directory's own times say nothing of what is written into its files. Bounded: these directories are small.
+local MARKED_ENTRIES, MARKED_DEPTH = 256, 3
+
+local function deep_mark(name)
+  local marks, left = {}, MARKED_ENTRIES
+  local function add(at, depth)
+    marks[#marks + 1] = disk.mark(at)
+    if depth == 0 or disk.kind(at) ~= "directory" then
+      return
+    end
+    for _, entry in ipairs((disk.list(at))) do
+      left = left - 1
+      if left < 0 then
+        return
+      end
+      add(at .. "/" .. entry.name, depth - 1)
+    end
+  end
+  add(name, MARKED_DEPTH)
+  return table.concat(marks, " ")
+end
+
 --- A git directory is another one when its identity is: what changes in it at each commit is no matter, and what matters in it
 --- is watched by name.
 local function mark_of(name)
@@ -126,7 +178,7 @@ local function mark_of(name)
       return ("%d:%d"):format(found.dev, found.ino)
     end
   end
-  return disk.mark(name)
+  return disk.kind(name) == "directory" and deep_mark(name) or disk.mark(name)
 end
 
 --- What there is of the watched names. Taken before each run, not with the plan: what the user makes between two runs is none

@@ -38,7 +38,6 @@ local KEYS = {
   },
   init = { defaultbranch = "^[%w/_%.%-]+$" },
   user = { name = "^[^\n\\\"]*$", email = "^[^\n\\\"]*$" },
-  branch = { remote = "^[%w_%.][%w_%.%-]*$", merge = "^refs/heads/[%w/_%.%-]+$" },
 }
 
 --- A line that this does not read the way git does is a line that it refuses.
@@ -68,12 +67,21 @@ local function is_harmless_config(text)
 end
 
 local function every_entry(directory, accept)
-  for _, entry in ipairs((disk.list(directory))) do
+  local entries, message = disk.list(directory)
+  -- What cannot be listed may hold anything; what is not there holds nothing.
+  if message then
+    return disk.kind(directory) == nil
+  end
+  for _, entry in ipairs(entries) do
     if not accept(entry) then
       return false
     end
   end
   return true
+end
+
+local function is_nothing()
+  return false
 end
 
 local function is_sample(entry)
@@ -100,6 +108,7 @@ function M.is_repository(name)
     and every_entry(name, function(entry)
       return ENTRIES[entry.name] == entry.kind
     end)
+    and every_entry(name .. "/branches", is_nothing)
     and every_entry(name .. "/hooks", is_sample)
     and every_entry(name .. "/info", is_exclude)
     and every_entry(name .. "/objects/info", is_no_alternate)

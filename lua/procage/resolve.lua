@@ -206,6 +206,7 @@ function M.profile(profile, context)
   if not ok then
     return nil, message
   end
+  context.write = profile.write
   if profile.read ~= "all" then
     profile.read = resolve_list(profile.read)
   end
@@ -220,7 +221,12 @@ function M.quarantine(context)
   if not base or not path.is_absolute(base) then
     base = path.join(context.home, ".local/state")
   end
-  local directory = disk.resolve(path.join(base, "procage/moved"))
+  local wanted = path.join(base, "procage/moved")
+  -- Where home is a workspace a run may have made a link of it; then what is moved stays beside its old name.
+  if disk.leads_through(wanted, context.write or {}) then
+    return nil
+  end
+  local directory = disk.resolve(wanted)
   local stamp = os.date("!%Y%m%dT%H%M%SZ")
   for i = 0, 99 do
     local target = path.join(directory, i == 0 and stamp or ("%s.%d"):format(stamp, i))

@@ -218,7 +218,13 @@ function Policy:plan()
   end
   self.made = nil
   resolve.make_caches(self.fitted, self.context)
-  local survey = survey_room.look(self.fitted, self.context.visible)
+  local is_found, survey = pcall(survey_room.look, self.fitted, self.context.visible)
+  if not is_found then
+    if type(survey) == "table" then
+      return nil, survey.message, 7 -- E2BIG
+    end
+    error(survey, 0)
+  end
   survey.mount_text = disk.read("/proc/self/mountinfo")
   local made, message, code = plans.make(self.fitted, self.host, survey)
   if not made then

@@ -10,6 +10,9 @@ local sockets = require("procage.sockets")
 
 local M = {}
 
+--- Each takes a mount or two. A run can make thousands of them; then the next one does not start.
+local MAX_PROTECTED = 2000
+
 ---@class procage.Hidden
 ---@field path string  absolute, resolved
 ---@field kind? string  nil: it does not exist
@@ -152,10 +155,13 @@ end
 
 --- What the command needs to see for git to work. A .git file that nothing vouches for names what its writer wanted to see.
 local function trees_of_git(found)
-  if found.is_linked and not found.is_genuine and not found.is_submodule then
-    return { found.root }
+  if not found.is_linked then
+    return { found.root, found.directory }
+  elseif found.is_genuine then
+    return { found.root, found.directory, found.common }
   end
-  return { found.root, found.directory, found.common }
+  -- A submodule's directory lies with its superproject; a commondir in it would lead where its writer wanted.
+  return found.is_submodule and { found.root, found.directory } or { found.root }
 end
 
 --- Keeps what exists at a name. A link keeps its name, and what it leads to its content: either decides what is read there.
@@ -236,19 +242,22 @@ end
 ---@return string[] roots
 ---@return table<string, string> listed  the marks of the directories that were looked into
 ---@return string[] large  trees that were not looked through
+---@return string[] closed  directories in them that cannot be listed
 local function handoff_roots(profile)
   local caches, roots, marks, large = set_of(profile.caches.trees), {}, {}, {}
+  local closed = {}
   for _, tree in ipairs(outermost(profile.write)) do
     if not caches[tree] then
-      local found, is_complete, listed = handoff.roots(tree)
+      local found, is_complete, listed, shut = handoff.roots(tree)
       table.move(found, 1, #found, #roots + 1, roots)
+      table.move(shut, 1, #shut, #closed + 1, closed)
       for _, directory in ipairs(listed) do
         marks[directory] = disk.mark(directory)
       end
       large[#large + 1] = not is_complete and tree or nil
     end
   end
-  return roots, marks, large
+  return roots, marks, large, closed
 end
 
 --- Whether the repositories in the writable trees are those that a survey found. Only a directory that has changed since can
@@ -272,8 +281,14 @@ function M.has_same_roots(survey, profile)
 end
 
 local function survey_handoff(survey, profile)
-  local roots, listed, large = handoff_roots(profile)
+  local roots, listed, large, closed = handoff_roots(profile)
   survey.listed = listed
+  -- A repository may lie behind it, and the command could open it again: so nothing in it is written in this run.
+  for _, directory in ipairs(closed) do
+    if not set_of(survey.write)[directory] then
+      protect(survey, directory, "directory")
+    end
+  end
   for _, tree in ipairs(large) do
     note(survey, "procage: %s is large: repositories deep in it are not looked for, their hand-off files not protected", tree)
   end
@@ -301,6 +316,12 @@ local function survey_handoff(survey, profile)
       end
     end
     survey.stamps[root] = disk.mark(root)
+    for _, name in ipairs(names) do
+      local directory = name:find("/", 1, true) and path.join(root, path.parent("/" .. name):sub(2))
+      if directory and disk.kind(directory) == "directory" then
+        survey.stamps[directory] = disk.mark(directory)
+      end
+    end
   end
   local watched = table.move(names, 1, #names, 1, {})
   if profile.git ~= "write" then
@@ -312,9 +333,15 @@ end
 --- Read-only trees of the profile; what is not there, or not writable anyway, needs nothing.
 local function survey_read_only(survey, profile)
   for _, wanted in ipairs(profile.read_only) do
-    local resolved, exists = disk.resolve(wanted)
-    if exists then
-      protect(survey, resolved, disk.kind(resolved))
+    -- The name as it is spelled, beneath its resolved directory: a link there decides what is read by it.
+    local directory = disk.resolve(path.parent(wanted) or "/")
+    local name = path.join(directory, path.basename(wanted))
+    local kind = disk.kind(name)
+    if kind then
+      protect(survey, name, kind)
+    elseif disk.kind(directory) then
+      -- It may be made by its owner before the next run.
+      survey.stamps[directory] = disk.mark(directory)
     end
   end
 end
@@ -359,6 +386,10 @@ function M.look(profile, visible)
     end
   end
   survey.put_back = outermost(survey.put_back)
+  if #survey.protected > MAX_PROTECTED then
+    error({ message = ("%d hand-off files to protect, at most %d: remove what a run has made of them"):format(
+      #survey.protected, MAX_PROTECTED) })
+  end
   survey.protected = outermost(survey.protected)
   for _, list in ipairs({ survey.write, survey.put_back }) do
     for _, tree in ipairs(list) do

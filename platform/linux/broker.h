@@ -1,5 +1,5 @@
 /*
- * What the supervisor asks of the broker: to connect a socket of the run.
+ * What the supervisor asks of the broker: to connect a socket of the run, or to make a pair in the run's namespaces.
  *
  * One datagram a request on a SOCK_SEQPACKET pair, with the socket and, for a relative path, the caller's working directory as
  * descriptors; one datagram a reply, in any order.
@@ -14,7 +14,7 @@
 struct pc_broker_request {
 	uint64_t id;
 	uint32_t address_size;
-	uint32_t unused;
+	uint32_t pair_type;	/* not 0: make a pair of this type, and nothing else; it comes with the reply */
 	unsigned char address[PC_BROKER_ADDRESS];
 };
 

@@ -34,6 +34,9 @@
 
 struct pending {
 	uint64_t id;
+	uint32_t pair_pid;	/* not 0: a pair is on its way, to be told at pair_at */
+	uint64_t pair_at;
+	bool is_pair_inherited;
 	struct pc_denial denial; /* in case it is refused */
 };
 
@@ -208,10 +211,14 @@ static int send_request(const struct pc_notify *notify, const struct pc_broker_r
 	size_t size = (directory >= 0 ? 2 : 1) * sizeof(int);
 	struct cmsghdr *header;
 
-	message.msg_controllen = CMSG_SPACE(size);
-	header = CMSG_FIRSTHDR(&message);
-	*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(header), fds, size);
+	if (socket < 0) {
+		message.msg_control = NULL;
+	} else {
+		message.msg_controllen = CMSG_SPACE(size);
+		header = CMSG_FIRSTHDR(&message);
+		*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(header), fds, size);
+	}
 	/* Never waits: a broker that does not take requests is as good as dead. */
 	if (sendmsg(notify->broker_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return -errno;
@@ -233,6 +240,64 @@ static struct pending *add_pending(struct pc_notify *notify)
 		notify->pending_room = room;
 	}
 	return &notify->pending[notify->pending_count];
+}
+
+static int add_descriptor(const struct pc_notify *notify, uint64_t id, int fd, uint32_t flags)
+{
+	struct seccomp_notif_addfd add = { .id = id, .srcfd = (uint32_t)fd, .newfd_flags = flags };
+	int added = ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return added < 0 ? -errno : added;
+}
+
+/*
+ * A pair that keeps messages apart and cannot name a third party, in place of a datagram pair. The broker makes it: a socket of
+ * the host's would be in the host's network namespace, with its abstract names and its interfaces.
+ * Source: unix(7); SECCOMP_IOCTL_NOTIF_ADDFD, Linux 5.9.
+ */
+static int ask_for_pair(struct pc_notify *notify, const struct seccomp_notif *request)
+{
+	int type = (int)request->data.args[1];
+	struct pc_broker_request to = {
+		.id = request->id,
+		.pair_type = (uint32_t)(SOCK_SEQPACKET | SOCK_CLOEXEC | (type & SOCK_NONBLOCK)),
+	};
+	struct pending *pending;
+	int rc;
+
+	if (notify->broker_fd < 0)
+		return -EACCES;
+	pending = add_pending(notify);
+	if (!pending)
+		return -EAGAIN;
+	rc = send_request(notify, &to, -1, -1);
+	if (rc < 0)
+		return rc;
+	*pending = (struct pending){
+		.id = request->id,
+		.pair_pid = request->pid,
+		.pair_at = request->data.args[3],
+		.is_pair_inherited = !(type & SOCK_CLOEXEC),
+	};
+	notify->pending_count++;
+	return 0;
+}
+
+/* The numbers go where the caller's register said, whatever it does with that memory meanwhile. */
+static int give_pair(const struct pc_notify *notify, const struct pending *pending, const int pair[2])
+{
+	struct iovec remote = { (void *)(uintptr_t)pending->pair_at, 2 * sizeof(int) };
+	int given[2], i;
+	struct iovec local = { given, sizeof(given) };
+
+	for (i = 0; i < 2; i++) {
+		given[i] = add_descriptor(notify, pending->id, pair[i], pending->is_pair_inherited ? 0 : O_CLOEXEC);
+		if (given[i] < 0)
+			return given[i];
+	}
+	if (process_vm_writev((pid_t)pending->pair_pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(given))
+		return -EFAULT;
+	return 0;
 }
 
 static int mediate(struct pc_notify *notify, const struct seccomp_notif *request, struct pc_denial *denial)
@@ -272,38 +337,6 @@ static int mediate(struct pc_notify *notify, const struct seccomp_notif *request
 	return 0;
 }
 
-static int add_descriptor(const struct pc_notify *notify, uint64_t id, int fd, uint32_t flags)
-{
-	struct seccomp_notif_addfd add = { .id = id, .srcfd = (uint32_t)fd, .newfd_flags = flags };
-	int added = ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-
-	return added < 0 ? -errno : added;
-}
-
-/*
- * A pair that keeps messages apart and cannot name a third party, in place of a datagram pair. It is not connected to anything,
- * so it may be made here. Source: unix(7); SECCOMP_IOCTL_NOTIF_ADDFD, Linux 5.9.
- */
-static int give_pair(const struct pc_notify *notify, const struct seccomp_notif *request)
-{
-	int type = (int)request->data.args[1], pair[2], given[2], i;
-	struct iovec local = { given, sizeof(given) };
-	struct iovec remote = { (void *)(uintptr_t)request->data.args[3], sizeof(given) };
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (type & SOCK_NONBLOCK), 0, pair) < 0)
-		return -errno;
-	for (i = 0; i < 2; i++)
-		given[i] = add_descriptor(notify, request->id, pair[i], type & SOCK_CLOEXEC ? O_CLOEXEC : 0);
-	close(pair[0]);
-	close(pair[1]);
-	if (given[0] < 0 || given[1] < 0)
-		return given[0] < 0 ? given[0] : given[1];
-	/* The numbers go where the caller's register says, whatever it does with that memory meanwhile. */
-	if (process_vm_writev((pid_t)request->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(given))
-		return -EFAULT;
-	return 0;
-}
-
 static void serve_request(struct pc_notify *notify, const struct seccomp_notif *request)
 {
 	uint32_t would = pc_filter_answer(notify->answers, notify->answer_count, &request->data);
@@ -311,7 +344,9 @@ static void serve_request(struct pc_notify *notify, const struct seccomp_notif *
 	int rc;
 
 	if ((would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF && request->data.nr == SYS_socketpair) {
-		answer(notify, request->id, give_pair(notify, request));
+		rc = ask_for_pair(notify, request);
+		if (rc < 0)
+			answer(notify, request->id, rc);
 		return;
 	}
 	describe(&denial, request);
@@ -346,24 +381,27 @@ void pc_notify_drop_listener(struct pc_notify *notify)
 
 /* ---- the broker's replies ------------------------------------------------------------------------------------------------- */
 
-static void settle(struct pc_notify *notify, uint64_t id, int error, bool is_refused)
+static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply, const int pair[2])
 {
+	int error = reply->error;
 	size_t i;
 
 	for (i = 0; i < notify->pending_count; i++) {
 		struct pending *pending = &notify->pending[i];
 
-		if (pending->id != id)
+		if (pending->id != reply->id)
 			continue;
+		if (pending->pair_pid && error == 0)
+			error = pair[0] < 0 ? -EPROTO : give_pair(notify, pending, pair);
 		/*
 		 * No route: in a network namespace of the run's own that is its wall, and Lua knows whether it has one. EACCES:
 		 * Landlock's rules for ports, which hold for the broker too.
 		 */
-		if (is_refused || error == -ENETUNREACH || error == -EACCES) {
+		if (reply->is_refused || error == -ENETUNREACH || error == -EACCES) {
 			pending->denial.error = -error;
 			record(notify, &pending->denial);
 		}
-		answer(notify, id, error);
+		answer(notify, reply->id, error);
 		*pending = notify->pending[--notify->pending_count];
 		return;
 	}
@@ -377,19 +415,45 @@ static void lose_broker(struct pc_notify *notify)
 		answer(notify, notify->pending[--notify->pending_count].id, -ECONNABORTED);
 }
 
+static ssize_t receive_reply(const struct pc_notify *notify, struct pc_broker_reply *reply, int pair[2])
+{
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec vector = { reply, sizeof(*reply) };
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	const struct cmsghdr *header;
+	ssize_t n;
+
+	n = recvmsg(notify->broker_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(2 * sizeof(int)))
+		memcpy(pair, CMSG_DATA(header), 2 * sizeof(int));
+	return n;
+}
+
 void pc_notify_serve_broker(struct pc_notify *notify)
 {
 	struct pc_broker_reply reply;
+	int pair[2] = { -1, -1 }, i;
 	ssize_t n;
 
-	n = recv(notify->broker_fd, &reply, sizeof(reply), MSG_DONTWAIT);
+	n = receive_reply(notify, &reply, pair);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n != sizeof(reply)) {
+	if (n == sizeof(reply))
+		settle(notify, &reply, pair);
+	else
 		lose_broker(notify);
-		return;
-	}
-	settle(notify, reply.id, reply.error, reply.is_refused);
+	for (i = 0; i < 2; i++)
+		if (pair[i] >= 0)
+			close(pair[i]);
 }
 
 /* ---- opening and closing -------------------------------------------------------------------------------------------------- */

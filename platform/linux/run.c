@@ -6,6 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -55,17 +58,30 @@ static void close_pipes(struct pipes *pipes)
 }
 
 /* A FIFO would be waited for, and nobody says for how long: a file or a device, opened without waiting. */
+static bool is_null_device(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 static int open_source(const char *path)
 {
 	cleanup_fd int fd = -1;
 	struct stat st;
 
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct open_how how = {
+		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		/* It is opened with the host's rights: a link that a command has planted could name any file. */
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS)
+		fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+	if (!S_ISREG(st.st_mode) && !is_null_device(&st))
 		return -EINVAL;
 	return pc_take_fd(&fd);
 }

@@ -372,8 +372,25 @@ static void scheduling_block(struct program *p, const struct pc_filter_spec *spe
 static void ioprio_set_block(struct program *p, const struct pc_filter_spec *spec)
 {
 	(void)spec;
+	size_t mark;
+
 	load_arg_low(p, 0);
-	ret_if_equal(p, 3 /* IOPRIO_WHO_USER */, REFUSE(EPERM));
+	mark = begin_if_equal(p, 1 /* IOPRIO_WHO_PROCESS */);
+	load_arg_low(p, 1);
+	ret_if_equal(p, 0, ALLOW); /* the caller itself: what ionice -c does */
+	end(p, mark);
+	ret(p, REFUSE(EPERM));
+}
+
+/*
+ * A lease makes whoever opens the file wait until its holder lets go, up to 45 s, and takes no more than to own the file: a
+ * run could stall the user's shell on ~/.bashrc, and root's the whole machine. File servers use it; builds do not.
+ */
+static void fcntl_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 1);
+	ret_if_equal(p, 1024 /* F_SETLEASE */, REFUSE(EPERM));
 	ret(p, ALLOW);
 }
 
@@ -475,6 +492,7 @@ static const struct judged_call {
 	{ __NR_clone, WHEN_ALWAYS, clone_block },
 	{ __NR_unshare, WHEN_ALWAYS, unshare_block },
 	{ __NR_ioctl, WHEN_ALWAYS, ioctl_block },
+	{ __NR_fcntl, WHEN_ALWAYS, fcntl_block },
 	{ __NR_personality, WHEN_ALWAYS, personality_block },
 	{ __NR_move_pages, WHEN_ALWAYS, pages_block },
 	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
@@ -491,7 +509,7 @@ static const struct judged_call {
 	{ __NR_sched_setscheduler, WHEN_PEERS, scheduling_block },
 	{ __NR_sched_setparam, WHEN_PEERS, scheduling_block },
 	{ __NR_sched_setattr, WHEN_PEERS, scheduling_block },
-	{ __NR_ioprio_set, WHEN_KILL_ALL, ioprio_set_block },
+	{ __NR_ioprio_set, WHEN_KILL_ALL_OR_PEERS, ioprio_set_block },
 	{ __NR_sendto, WHEN_TCP_ONLY, sendto_block },
 	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },
 	{ __NR_sendmmsg, WHEN_TCP_ONLY, sendmmsg_block },

@@ -96,28 +96,49 @@ local function resolve(flag, path, cwd)
   return resolved
 end
 
+--- A path of the command line made absolute, its links left as they are: whether one was planted is for the policy to see
+--- (procage.resolve). Leading `..` are taken off the directory that the user is in, which is resolved.
+---@return string? path
+---@return string? message
+local function absolute(flag, text, cwd, home)
+  local expanded = home and path_text.expand_home(text, home) or text
+  if path_text.is_absolute(expanded) and not path_text.has_parent_step(expanded) then
+    return path_text.normalise(expanded)
+  end
+  local at, rest = cwd, expanded
+  while rest == ".." or rest:sub(1, 3) == "../" do
+    at, rest = path_text.parent(at) or "/", rest:sub(4)
+  end
+  if path_text.has_parent_step(rest) or path_text.is_absolute(rest) then
+    return nil, ("%s %s: '..' stands only at the beginning of a path"):format(flag, text)
+  end
+  return rest == "" and at or path_text.join(at, rest)
+end
+
 ---@param config table
 ---@param key string  of a list
 ---@param flag string
 ---@param paths string[]
 ---@param cwd string
 ---@return string? message
-local function append_resolved(config, key, flag, paths, cwd)
-  local resolved = {}
+local function append_paths(config, key, flag, paths, cwd)
+  local list = {}
   for i, path in ipairs(paths) do
     local message
-    resolved[i], message = resolve(flag, path, cwd)
-    if not resolved[i] then
+    list[i], message = absolute(flag, path, cwd, os.getenv("HOME"))
+    if not list[i] then
       return message
+    elseif not core.stat(list[i]) then
+      return ("%s: %s: No such file or directory"):format(flag, list[i])
     end
   end
-  return append(config, key, resolved)
+  return append(config, key, list)
 end
 
 --- The configuration file's table. Where the command could write the file, it would decide the next run: it is read-only then.
 ---@return table? config
 ---@return string? message
-local function configuration_file(path, cwd, root)
+local function configuration_file(path, cwd)
   if not path:match("%.json$") then
     return nil, ("--config %s: only JSON is read, from a file whose name ends in .json"):format(path)
   end
@@ -136,10 +157,9 @@ local function configuration_file(path, cwd, root)
   if not checked then
     return nil, message
   end
-  message = nil
-  if path_text.is_beneath(file, root) then
-    message = append(config, "read_only", { file })
-  end
+  -- Under the name that was given too: a link in a writable tree could be turned elsewhere.
+  local named = absolute("--config", path, cwd) or file
+  message = append(config, "read_only", { file, named })
   if message then
     return nil, message
   end
@@ -155,7 +175,7 @@ end
 local function configuration(chosen, cwd, root)
   local config, message = {}, nil
   if chosen.config_file then
-    config, message = configuration_file(chosen.config_file, cwd, root)
+    config, message = configuration_file(chosen.config_file, cwd)
   end
   for _, pair in ipairs(chosen.set) do
     message = message or set_pair(config, pair)
@@ -164,8 +184,8 @@ local function configuration(chosen, cwd, root)
     message = message or set(config, "--env", { "env", "set", pair.key }, pair.value)
   end
   message = message
-    or append_resolved(config, "writable", "--allow-write", chosen.allow_write, cwd)
-    or append_resolved(config, "readable", "--allow-read", chosen.allow_read, cwd)
+    or append_paths(config, "writable", "--allow-write", chosen.allow_write, cwd)
+    or append_paths(config, "readable", "--allow-read", chosen.allow_read, cwd)
     or append(config, "lift", chosen.lift)
   if message then
     return nil, message
@@ -203,9 +223,12 @@ function M.load(chosen)
 
   local name = chosen.policy or config.policy or "speccoder"
   if policy_room.is_file(name) then
-    -- Absolute: only then can the runner see that a script lies where the command writes.
+    -- Absolute: only then can the runner see that a script lies where the command writes. The name that was given is kept
+    -- too: a link in a writable tree could be turned elsewhere.
+    local named = absolute("--policy", name, cwd)
     name, message = resolve("--policy", name, cwd)
-    if not name then
+    message = message or append(config, "read_only", { named or name })
+    if message then
       return nil, message, 2
     end
   end

@@ -167,10 +167,30 @@ static int perform(const struct pc_image *image, const struct job *job, struct p
 	return connect_to(job->socket, job->request.address, size);
 }
 
+/* Both ends of a pair go with the reply. Made here, it belongs to the run's network namespace and not to the host's. */
+static void answer_with_pair(int fd, const struct job *job)
+{
+	struct pc_broker_reply reply = { .id = job->request.id };
+	struct pc_io_vector vector = { &reply, sizeof(reply) };
+	struct pc_control control = { PC_CONTROL_HEADER + 2 * sizeof(int), PC_LEVEL_SOCKET, PC_RIGHTS, { -1, -1 } };
+	struct pc_message message = { .vectors = &vector, .vector_count = 1 };
+
+	reply.error = (int32_t)pc_sys4(__NR_socketpair, FAMILY_UNIX, (long)job->request.pair_type, 0, pc_ptr(control.fds));
+	if (reply.error == 0) {
+		message.control = &control;
+		message.control_size = sizeof(control);
+	}
+	pc_sys3(__NR_sendmsg, fd, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
+}
+
 static void answer(const struct pc_image *image, int fd, const struct job *job)
 {
 	struct pc_broker_reply reply = { .id = job->request.id };
 
+	if (job->request.pair_type) {
+		answer_with_pair(fd, job);
+		return;
+	}
 	reply.error = perform(image, job, &reply);
 	pc_sys_write(fd, &reply, sizeof(reply));
 }
