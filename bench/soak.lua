@@ -44,11 +44,11 @@ local function main(words)
 
   local policy = assert(procage.policy.load("speccoder", { limits = { grace_ms = 20 } }, { root = root, home = root }))
   -- The allocator takes its time to have room for as many at once, and gives none back.
-  local problems = soak.run(policy, stray, math.max(2 * at_a_time, math.min(runs, 1500)), at_a_time)
+  local problems = soak.run(policy, stray, "soak", math.max(2 * at_a_time, math.min(runs, 1500)), at_a_time)
   local before, began = soak.remains(policy.host.cgroup), core.now_us()
   show("before", before)
   local told = 0
-  for _, problem in ipairs(soak.run(policy, stray, runs, at_a_time, function(done)
+  for _, problem in ipairs(soak.run(policy, stray, "soak", runs, at_a_time, function(done)
     if done - told >= 1000 then
       told = done
       show(done .. " runs", soak.remains(policy.host.cgroup))

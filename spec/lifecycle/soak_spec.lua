@@ -11,12 +11,12 @@ describe("after hundreds of runs whose children fork, flood and refuse to die,",
       local b <close> = box.new({ config = { limits = { grace_ms = 20 } } })
       strays.install(b)
       local policy, cgroup = assert(b:policy()), box.host().cgroup
-      local stray = b:path("workspace/stray")
-      assert.same({}, soak.run(policy, stray, 5 * at_a_time + 30, at_a_time))
+      local stray, mark = b:path("workspace/stray"), strays.mark()
+      assert.same({}, soak.run(policy, stray, mark, 5 * at_a_time + 30, at_a_time))
       local before = soak.remains(cgroup)
-      assert.same({}, soak.run(policy, stray, at_a_time == 1 and 100 or 300, at_a_time))
+      assert.same({}, soak.run(policy, stray, mark, at_a_time == 1 and 100 or 300, at_a_time))
       assert.same({}, soak.leaks(before, soak.remains(cgroup), slack_kib))
-      assert.same({}, strays.find("soak 20"))
+      assert.same({}, strays.find(mark))
     end)
   end
 end)

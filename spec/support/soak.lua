@@ -82,10 +82,10 @@ function M.remains(cgroup)
 end
 
 --- Each command, and how it must end; `stray` is the program of stray.c.
-local function commands(stray)
+local function commands(stray, mark)
   local function left(mode)
     return {
-      cmd = { "/bin/sh", "-c", ("%s %s soak 20 && echo done"):format(stray, mode) },
+      cmd = { "/bin/sh", "-c", ("%s %s %s 20 && echo done"):format(stray, mode, mark) },
       ends = function(outcome)
         return outcome.status == 0 and outcome.stdout:find("done\n", 1, true)
       end,
@@ -120,12 +120,13 @@ end
 
 ---@param policy procage.Policy  with limits.grace_ms of a few milliseconds
 ---@param stray string  path of the program, as a run sees it
+---@param mark string  in the command lines of what it leaves
 ---@param runs integer
 ---@param at_a_time integer
 ---@param tell? fun(done: integer)
 ---@return string[] problems  runs that did not end as they should, at most twenty
-function M.run(policy, stray, runs, at_a_time, tell)
-  local list, open, problems, started, done = commands(stray), {}, {}, 0, 0
+function M.run(policy, stray, mark, runs, at_a_time, tell)
+  local list, open, problems, started, done = commands(stray, mark), {}, {}, 0, 0
   local function note(number, what)
     if #problems < 20 then
       problems[#problems + 1] = ("run %d (%s): %s"):format(number, table.concat(list[number % #list + 1].cmd, " "), what)
