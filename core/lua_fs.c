@@ -115,7 +115,7 @@ static int listing_gc(lua_State *L)
 	struct listing *listing = lua_touserdata(L, 1);
 
 	free(listing->text);
-	*listing = (struct listing){ 0 };
+	*listing = (struct listing) { 0 };
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int fs_read_dir(lua_State *L)
 
 	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
 	listing = lua_newuserdatauv(L, sizeof(*listing), 0);
-	*listing = (struct listing){ 0 };
+	*listing = (struct listing) { 0 };
 	if (luaL_newmetatable(L, "procage.listing")) {
 		lua_pushcfunction(L, listing_gc);
 		lua_setfield(L, -2, "__gc");

@@ -230,10 +230,14 @@ static int confine_process(lua_State *L)
 void pc_open_landlock(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "landlock_abi", landlock_abi },	  { "landlock_cap_abi", landlock_cap_abi },
-		{ "landlock_errata", landlock_errata },	  { "landlock_bits", landlock_bits },
-		{ "landlock_mask", landlock_mask },	  { "landlock_file_mask", landlock_file_mask },
-		{ "landlock_ruleset", landlock_ruleset }, { "confine_process", confine_process },
+		{ "landlock_abi", landlock_abi },
+		{ "landlock_cap_abi", landlock_cap_abi },
+		{ "landlock_errata", landlock_errata },
+		{ "landlock_bits", landlock_bits },
+		{ "landlock_mask", landlock_mask },
+		{ "landlock_file_mask", landlock_file_mask },
+		{ "landlock_ruleset", landlock_ruleset },
+		{ "confine_process", confine_process },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {

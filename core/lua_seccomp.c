@@ -23,11 +23,8 @@ static const struct {
 	const char *name;
 	unsigned int group;
 } groups[] = {
-	{ "always", PC_REFUSE_ALWAYS },
-	{ "sysv", PC_REFUSE_SYSV },
-	{ "kill_all", PC_REFUSE_KILL_ALL },
-	{ "peers", PC_REFUSE_PEERS },
-	{ "listen", PC_REFUSE_LISTEN },
+	{ "always", PC_REFUSE_ALWAYS }, { "sysv", PC_REFUSE_SYSV },	{ "kill_all", PC_REFUSE_KILL_ALL },
+	{ "peers", PC_REFUSE_PEERS },	{ "listen", PC_REFUSE_LISTEN },
 };
 
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
@@ -174,12 +171,9 @@ static int seccomp_notified(lua_State *L)
 void pc_open_seccomp(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "seccomp_notified", seccomp_notified },
-		{ "seccomp_filter", seccomp_filter },
-		{ "seccomp_deny_net", seccomp_deny_net },
-		{ "seccomp_refused_calls", seccomp_refused_calls },
-		{ "seccomp_install", seccomp_install },
-		{ NULL, NULL },
+		{ "seccomp_notified", seccomp_notified }, { "seccomp_filter", seccomp_filter },
+		{ "seccomp_deny_net", seccomp_deny_net }, { "seccomp_refused_calls", seccomp_refused_calls },
+		{ "seccomp_install", seccomp_install },	  { NULL, NULL },
 	};
 
 	luaL_setfuncs(L, functions, 0);

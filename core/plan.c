@@ -50,9 +50,8 @@ static const struct op_kind kinds[PC_OPS] = {
 };
 
 static const char *const step_names[PC_STEPS] = {
-	"prepare",   "clone",	"namespaces", "mounts",	  "capabilities", "no_new_privs", "init",
-	"session", "limits", "directory",	"landlock", "descriptors",  "seccomp",	    "exec",
-	"input",
+	"prepare", "clone",	"namespaces", "mounts",	     "capabilities", "no_new_privs", "init",  "session",
+	"limits",  "directory", "landlock",   "descriptors", "seccomp",	     "exec",	     "input",
 };
 
 const char *pc_op_name(uint32_t code)
@@ -185,8 +184,7 @@ static const char *check_whole(const struct pc_plan *plan, const uint32_t *count
 		return "mounts outside a mount namespace";
 	if (count[PC_OP_LANDLOCK_HANDLE] != count[PC_OP_LANDLOCK_RESTRICT])
 		return "a ruleset that is not enforced, or the reverse";
-	if (!plan->has_landlock &&
-	    count[PC_OP_LANDLOCK_PATH] + count[PC_OP_LANDLOCK_PORT] + count[PC_OP_LANDLOCK_LATE])
+	if (!plan->has_landlock && count[PC_OP_LANDLOCK_PATH] + count[PC_OP_LANDLOCK_PORT] + count[PC_OP_LANDLOCK_LATE])
 		return "a rule without a ruleset";
 	if (count[PC_OP_DROP_CAPABILITIES] != 1 || count[PC_OP_NO_NEW_PRIVS] != 1)
 		return "capabilities kept, or no_new_privs not set";

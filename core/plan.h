@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PC_PLAN_MAGIC 0x4c504350u /* "PCPL" */
+#define PC_PLAN_MAGIC	0x4c504350u /* "PCPL" */
 #define PC_PLAN_VERSION 1u
 /* In the version: a plan that confines nothing, on purpose, and may hold no operation that would. */
 #define PC_PLAN_UNCONFINED 0x80000000u
-#define PC_MAX_OPS 65536u
-#define PC_MAX_PLAN (8u << 20)
-#define PC_MAX_TREES 64u
+#define PC_MAX_OPS	   65536u
+#define PC_MAX_PLAN	   (8u << 20)
+#define PC_MAX_TREES	   64u
 
 /* "No operation" where an index is asked for. */
 #define PC_NO_OPERATION (~0u)
@@ -30,7 +30,7 @@
 #define PC_NEW_NAMESPACES (0x00020000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u)
 
 enum pc_run_text {
-	PC_RUN_DIRECTORY,	/* the run's private directory; only the three below it are ever granted */
+	PC_RUN_DIRECTORY, /* the run's private directory; only the three below it are ever granted */
 	PC_RUN_TMP,
 	PC_RUN_VAR_TMP,
 	PC_RUN_SHM,
@@ -40,66 +40,66 @@ enum pc_run_text {
 
 /* Where a step happens, in the order in which they do; also what an error names. */
 enum pc_step {
-	PC_STEP_PREPARE,	/* in the host */
+	PC_STEP_PREPARE, /* in the host */
 	PC_STEP_CLONE,
-	PC_STEP_NAMESPACES,	/* in the child that becomes init */
+	PC_STEP_NAMESPACES, /* in the child that becomes init */
 	PC_STEP_MOUNTS,
 	PC_STEP_CAPABILITIES,
 	PC_STEP_NO_NEW_PRIVS,
 	PC_STEP_INIT,
-	PC_STEP_SESSION,	/* in the child that becomes the command */
+	PC_STEP_SESSION, /* in the child that becomes the command */
 	PC_STEP_LIMITS,
 	PC_STEP_DIRECTORY,
 	PC_STEP_LANDLOCK,
 	PC_STEP_DESCRIPTORS,
 	PC_STEP_SECCOMP,
 	PC_STEP_EXEC,
-	PC_STEP_INPUT,		/* in the host: the file for standard input */
+	PC_STEP_INPUT, /* in the host: the file for standard input */
 	PC_STEPS,
 };
 
 enum pc_op_code {
 	/* in the host: the run's ruleset */
-	PC_OP_LANDLOCK_HANDLE,	/* value: fs; a: net; b: scoped */
-	PC_OP_LANDLOCK_HIDE,	/* a: path whose inode no later rule may grant */
-	PC_OP_LANDLOCK_PATH,	/* a: path; value: access; OPTIONAL: a path that is gone is skipped */
-	PC_OP_LANDLOCK_PORT,	/* a: port; value: access */
-	PC_OP_SOCKET_TREE,	/* a: path: sockets beneath may be connected to, where connections are mediated */
+	PC_OP_LANDLOCK_HANDLE, /* value: fs; a: net; b: scoped */
+	PC_OP_LANDLOCK_HIDE,   /* a: path whose inode no later rule may grant */
+	PC_OP_LANDLOCK_PATH,   /* a: path; value: access; OPTIONAL: a path that is gone is skipped */
+	PC_OP_LANDLOCK_PORT,   /* a: port; value: access */
+	PC_OP_SOCKET_TREE,     /* a: path: sockets beneath may be connected to, where connections are mediated */
 	/* in the child that becomes init */
-	PC_OP_NAMESPACES,	/* value: CLONE_NEW* bits; at most one, first */
+	PC_OP_NAMESPACES, /* value: CLONE_NEW* bits; at most one, first */
 	PC_OP_MAP_IDS,
 	PC_OP_LO_UP,
 	PC_OP_MOUNT_PRIVATE,
-	PC_OP_TREE_CLONE,	/* a: path; slot; OPTIONAL: one that cannot be reached stays where it is */
-	PC_OP_TREE_SET,		/* slot; value: MOUNT_ATTR_* */
-	PC_OP_TREE_ATTACH,	/* slot; a: path; OPTIONAL: one that cannot be reached is skipped */
-	PC_OP_MOUNT_SET,	/* a: path; value: MOUNT_ATTR_*; RECURSIVE */
-	PC_OP_REMOUNT_READ_ONLY,/* a: path; OPTIONAL: as above */
-	PC_OP_TMPFS,		/* a: path; b: options */
-	PC_OP_PROC,		/* a: path */
-	PC_OP_DEVPTS,		/* a: path */
-	PC_OP_MAKE_DIR,		/* a: path; value: mode; one that is there already is as good */
-	PC_OP_MAKE_FILE,	/* a: path; value: mode; likewise */
-	PC_OP_MAKE_LINK,	/* a: path; b: target */
-	PC_OP_PIN_LINK,		/* a: path of a symbolic link, which keeps its name from then on */
-	PC_OP_REMOVE,		/* a: path of a file or an empty directory */
-	PC_OP_LANDLOCK_LATE,	/* a: path; value: access: a rule on what this child has just mounted */
+	PC_OP_TREE_CLONE,	 /* a: path; slot; OPTIONAL: one that cannot be reached stays where it is */
+	PC_OP_TREE_SET,		 /* slot; value: MOUNT_ATTR_* */
+	PC_OP_TREE_ATTACH,	 /* slot; a: path; OPTIONAL: one that cannot be reached is skipped */
+	PC_OP_MOUNT_SET,	 /* a: path; value: MOUNT_ATTR_*; RECURSIVE */
+	PC_OP_REMOUNT_READ_ONLY, /* a: path; OPTIONAL: as above */
+	PC_OP_TMPFS,		 /* a: path; b: options */
+	PC_OP_PROC,		 /* a: path */
+	PC_OP_DEVPTS,		 /* a: path */
+	PC_OP_MAKE_DIR,		 /* a: path; value: mode; one that is there already is as good */
+	PC_OP_MAKE_FILE,	 /* a: path; value: mode; likewise */
+	PC_OP_MAKE_LINK,	 /* a: path; b: target */
+	PC_OP_PIN_LINK,		 /* a: path of a symbolic link, which keeps its name from then on */
+	PC_OP_REMOVE,		 /* a: path of a file or an empty directory */
+	PC_OP_LANDLOCK_LATE,	 /* a: path; value: access: a rule on what this child has just mounted */
 	PC_OP_DROP_CAPABILITIES,
 	PC_OP_NO_NEW_PRIVS,
 	/* in the child that becomes the command */
 	PC_OP_NEW_SESSION,
-	PC_OP_RLIMIT,		/* a: RLIMIT_*; value */
-	PC_OP_CHDIR,		/* a: path; what getcwd(2) says afterwards must be this */
-	PC_OP_LANDLOCK_RESTRICT,/* value: flags */
+	PC_OP_RLIMIT,		 /* a: RLIMIT_*; value */
+	PC_OP_CHDIR,		 /* a: path; what getcwd(2) says afterwards must be this */
+	PC_OP_LANDLOCK_RESTRICT, /* value: flags */
 	/* a: offset in the text, a multiple of 8; value: instructions. With NOTIFY, b: offset of the same program with its
 	 * refusals as notifications, which is the one installed; a is what the supervisor answers by. */
 	PC_OP_SECCOMP,
 	PC_OPS,
 };
 
-#define PC_OP_OPTIONAL 1u
+#define PC_OP_OPTIONAL	1u
 #define PC_OP_RECURSIVE 2u
-#define PC_OP_NOTIFY 4u
+#define PC_OP_NOTIFY	4u
 
 struct pc_op {
 	uint32_t code;
@@ -121,11 +121,11 @@ struct pc_plan {
 	uint32_t op_count;
 	const char *text;
 	uint32_t text_size;
-	uint64_t namespaces;	/* CLONE_NEW* bits */
-	uint32_t has_landlock;	/* a ruleset is to be made, and is enforced */
+	uint64_t namespaces;   /* CLONE_NEW* bits */
+	uint32_t has_landlock; /* a ruleset is to be made, and is enforced */
 	uint32_t is_unconfined;
-	const void *answers;	/* the filter that notifications are answered by; NULL: there are none */
-	size_t answer_count;	/* its instructions */
+	const void *answers; /* the filter that notifications are answered by; NULL: there are none */
+	size_t answer_count; /* its instructions */
 };
 
 /*

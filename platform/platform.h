@@ -18,18 +18,18 @@
 
 /* One row of the tables of Landlock rights, scopes and flags: the kernel's name, its bit, the first ABI and Linux to have it. */
 struct pc_landlock_bit {
-	const char *name;	/* "READ_FILE" */
+	const char *name; /* "READ_FILE" */
 	uint64_t bit;
 	int abi;
-	const char *since;	/* "5.13" */
+	const char *since; /* "5.13" */
 };
 
 enum pc_landlock_table {
-	PC_LANDLOCK_FS,		/* handled_access_fs */
-	PC_LANDLOCK_NET,	/* handled_access_net */
-	PC_LANDLOCK_SCOPE,	/* scoped */
-	PC_LANDLOCK_RESTRICT,	/* flags of landlock_restrict_self */
-	PC_LANDLOCK_ADD_RULE,	/* flags of landlock_add_rule */
+	PC_LANDLOCK_FS,	      /* handled_access_fs */
+	PC_LANDLOCK_NET,      /* handled_access_net */
+	PC_LANDLOCK_SCOPE,    /* scoped */
+	PC_LANDLOCK_RESTRICT, /* flags of landlock_restrict_self */
+	PC_LANDLOCK_ADD_RULE, /* flags of landlock_add_rule */
 };
 
 /* The table's rows, ended by a row whose name is NULL. */
@@ -95,21 +95,22 @@ int pc_landlock_restrict(int ruleset_fd, uint32_t flags);
 
 /* One refused call: the table is the documentation. */
 struct pc_refused_call {
-	const char *name;	/* the kernel's name */
-	int number;		/* -1: resolve by name; else the number on every architecture here (calls newer than libseccomp) */
-	int error;		/* errno the caller sees */
-	unsigned int group;	/* PC_REFUSE_* */
-	const char *since;	/* Linux version that has it */
-	const char *why;	/* what it would open */
-	const char *notice;	/* what legitimate program would notice */
+	const char *name;   /* the kernel's name */
+	int number;	    /* -1: resolve by name; else the number on every architecture here (calls newer than libseccomp) */
+	int error;	    /* errno the caller sees */
+	unsigned int group; /* PC_REFUSE_* */
+	const char *since;  /* Linux version that has it */
+	const char *why;    /* what it would open */
+	const char *notice; /* what legitimate program would notice */
 };
 
 enum {
 	PC_REFUSE_ALWAYS = 1u << 0,
-	PC_REFUSE_SYSV = 1u << 1,	/* System V IPC, where there is no IPC namespace */
-	PC_REFUSE_KILL_ALL = 1u << 2,	/* kill(-1), and calls that touch other processes of the user, where nothing scopes signals */
-	PC_REFUSE_PEERS = 1u << 4,	/* limits and scheduling of other processes, where they have numbers */
-	PC_REFUSE_LISTEN = 1u << 3,	/* listen(2): goes round Landlock's TCP rules without bind */
+	PC_REFUSE_SYSV = 1u << 1, /* System V IPC, where there is no IPC namespace */
+	PC_REFUSE_KILL_ALL =
+		1u << 2, /* kill(-1), and calls that touch other processes of the user, where nothing scopes signals */
+	PC_REFUSE_PEERS = 1u << 4,  /* limits and scheduling of other processes, where they have numbers */
+	PC_REFUSE_LISTEN = 1u << 3, /* listen(2): goes round Landlock's TCP rules without bind */
 };
 
 /* Rows, ended by a NULL name. Rows that compare arguments are in seccomp.c, with their reasons beside them. */
@@ -117,12 +118,12 @@ const struct pc_refused_call *pc_refused_calls(void);
 
 /* What a filter lets through and refuses. */
 struct pc_filter_spec {
-	unsigned int groups;	/* PC_REFUSE_*; ALWAYS is implied */
-	bool inet;		/* AF_INET and AF_INET6 sockets can be made */
-	bool datagram;		/* ... also SOCK_DGRAM ones */
-	bool mediated;		/* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
-	bool no_unix;		/* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
-	bool tcp_only;		/* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
+	unsigned int groups; /* PC_REFUSE_*; ALWAYS is implied */
+	bool inet;	     /* AF_INET and AF_INET6 sockets can be made */
+	bool datagram;	     /* ... also SOCK_DGRAM ones */
+	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
+	bool no_unix;  /* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
+	bool tcp_only; /* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
 };
 
 /*
@@ -205,7 +206,7 @@ int pc_mount_remount_read_only(const char *path);
 
 /* New file systems, mounted nosuid and, but for devpts, nodev and noexec. `options` as mount(2) data.  [child] */
 int pc_mount_tmpfs(const char *path, const char *options);
-int pc_mount_proc(const char *path);	/* read-only; the PID namespace must be the caller's own */
+int pc_mount_proc(const char *path); /* read-only; the PID namespace must be the caller's own */
 int pc_mount_devpts(const char *path);
 
 /* ---- The process itself (process_child.c) ------------------------------------------------------------------------------ */
@@ -248,35 +249,35 @@ struct pc_cgroup_limits {
 
 /* What differs from run to run. Every text outlives the call. */
 struct pc_command {
-	const char *const *argv;	/* NULL-ended, at least one */
-	const char *const *envp;	/* NULL-ended */
-	const char *const *programs;	/* NULL-ended: paths to try in turn, as execvp(3) would */
-	const char *cwd;		/* absolute and resolved */
-	const char *directory;		/* the run's private directory, or NULL */
-	int stdin_fd;			/* -1: /dev/null */
+	const char *const *argv;     /* NULL-ended, at least one */
+	const char *const *envp;     /* NULL-ended */
+	const char *const *programs; /* NULL-ended: paths to try in turn, as execvp(3) would */
+	const char *cwd;	     /* absolute and resolved */
+	const char *directory;	     /* the run's private directory, or NULL */
+	int stdin_fd;		     /* -1: /dev/null */
 	int stdout_fd, stderr_fd;
-	bool has_terminal;		/* in place of the three: a terminal of its own */
-	const char *cgroup;		/* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
+	bool has_terminal;  /* in place of the three: a terminal of its own */
+	const char *cgroup; /* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
 	struct pc_cgroup_limits cgroup_limits;
 };
 
 /* A step that failed; the command never ran. */
 struct pc_failure {
-	uint32_t step;	/* enum pc_step of core/plan.h */
-	uint32_t op;	/* index in the plan, or ~0 */
-	int error;	/* negative errno */
+	uint32_t step; /* enum pc_step of core/plan.h */
+	uint32_t op;   /* index in the plan, or ~0 */
+	int error;     /* negative errno */
 };
 
 /* A started run. Descriptors are close-on-exec; -1 when there is none. */
 struct pc_process {
-	int pid;	/* of the run's init */
-	int pidfd;	/* readable when init, and with it the run, is dead */
+	int pid;   /* of the run's init */
+	int pidfd; /* readable when init, and with it the run, is dead */
 	int status_fd, control_fd;
-	int listener_fd;	/* seccomp notifications of the run; -1: none */
-	int broker_fd;		/* the broker's requests; -1: none */
-	int terminal_fd;	/* the other end of the command's terminal; -1: none */
-	bool has_pid_namespace;	/* init's death is everybody's */
-	struct pc_cgroup *cgroup;	/* NULL: none */
+	int listener_fd;	  /* seccomp notifications of the run; -1: none */
+	int broker_fd;		  /* the broker's requests; -1: none */
+	int terminal_fd;	  /* the other end of the command's terminal; -1: none */
+	bool has_pid_namespace;	  /* init's death is everybody's */
+	struct pc_cgroup *cgroup; /* NULL: none */
 };
 
 /*
@@ -305,27 +306,27 @@ int pc_become(const struct pc_plan *plan, const void *plan_bytes, size_t plan_si
 
 /* One captured stream: the first and the last bytes of it, so that memory is bounded whatever the command prints. */
 struct pc_capture {
-	char *head, *tail;	/* tail is a ring */
+	char *head, *tail; /* tail is a ring */
 	size_t head_size, head_room, tail_size, tail_start;
-	uint64_t dropped_bytes;	/* between the two */
+	uint64_t dropped_bytes; /* between the two */
 };
 
 /* One kind of refusal, as the supervisor saw it. */
 struct pc_denial {
-	char call[24];		/* the kernel's name of the call, or its number */
-	uint64_t args[3];	/* the first argument registers */
-	int error;		/* positive errno that the caller saw */
-	char process[16];	/* name of the first process that met it */
+	char call[24];		    /* the kernel's name of the call, or its number */
+	uint64_t args[3];	    /* the first argument registers */
+	int error;		    /* positive errno that the caller saw */
+	char process[16];	    /* name of the first process that met it */
 	unsigned char address[128]; /* connect: the address asked for */
 	uint32_t address_size;
-	uint64_t count;		/* of the same */
+	uint64_t count; /* of the same */
 };
 
 #define PC_MAX_DENIALS 64
 
 /* Bounded whatever a command does: a refusal of a new kind beyond the room is counted and no more. */
 struct pc_denials {
-	bool is_recorded;	/* false: no listener, so nothing is known */
+	bool is_recorded; /* false: no listener, so nothing is known */
 	size_t count;
 	uint64_t more;
 	struct pc_denial list[PC_MAX_DENIALS];
@@ -335,31 +336,31 @@ struct pc_denials {
 struct pc_notify;
 struct pc_supervision {
 	struct pc_notify *notify; /* NULL: no notifications. Taken */
-	int64_t timeout_ms;	/* -1: none */
-	int64_t grace_ms;	/* from SIGTERM to the end of everything */
-	int in_from_fd;		/* copied into in_fd; -1: `input` is written instead */
+	int64_t timeout_ms;	  /* -1: none */
+	int64_t grace_ms;	  /* from SIGTERM to the end of everything */
+	int in_from_fd;		  /* copied into in_fd; -1: `input` is written instead */
 	const char *input;
 	size_t input_size;
-	int in_fd;		/* our end of the command's standard input; -1: none. Closed here */
-	int out_fd, err_fd;	/* our ends of its output; err_fd -1 when it is merged. Closed here */
+	int in_fd;		  /* our end of the command's standard input; -1: none. Closed here */
+	int out_fd, err_fd;	  /* our ends of its output; err_fd -1 when it is merged. Closed here */
 	int out_to_fd, err_to_fd; /* copied there as it comes; -1: captured */
-	size_t capture_bytes;	/* kept of each captured stream */
-	int cancel_fd;		/* signalfd; a signal read from it ends the run, but SIGWINCH; -1: none */
-	int wake_fd;		/* eventfd; 1 asks the run to end, more ends it now; -1: none */
-	bool has_terminal;	/* out_fd is the command's terminal, to be resized like the one of in_from_fd */
-	bool is_input_open;	/* in_fd stays open for more (pc_supervise_give) */
-	bool is_live;		/* what is captured is shown as it comes (pc_supervise_output) */
+	size_t capture_bytes;	  /* kept of each captured stream */
+	int cancel_fd;		  /* signalfd; a signal read from it ends the run, but SIGWINCH; -1: none */
+	int wake_fd;		  /* eventfd; 1 asks the run to end, more ends it now; -1: none */
+	bool has_terminal;	  /* out_fd is the command's terminal, to be resized like the one of in_from_fd */
+	bool is_input_open;	  /* in_fd stays open for more (pc_supervise_give) */
+	bool is_live;		  /* what is captured is shown as it comes (pc_supervise_output) */
 };
 
 struct pc_result {
-	bool has_status;	/* false: init died without a word, so how the command ended is unknown */
-	int wait_status;	/* as wait(2) gives it */
+	bool has_status; /* false: init died without a word, so how the command ended is unknown */
+	int wait_status; /* as wait(2) gives it */
 	bool is_timed_out;
-	int cancel_signal;	/* 0: not cancelled */
-	int output_error;	/* errno of writing the output where it was to go, but for a reader that is gone; 0: none */
+	int cancel_signal; /* 0: not cancelled */
+	int output_error;  /* errno of writing the output where it was to go, but for a reader that is gone; 0: none */
 	uint64_t duration_us;
 	uint64_t user_us, system_us, max_rss_kib;
-	uint64_t memory_kills;	/* processes that the kernel killed at the limit of memory, where there is a cgroup */
+	uint64_t memory_kills; /* processes that the kernel killed at the limit of memory, where there is a cgroup */
 	struct pc_capture out, err;
 	struct pc_denials denials;
 };
@@ -398,17 +399,17 @@ void pc_capture_free(struct pc_capture *capture);
 
 /* One whole run: pipes, spawn, supervision. (run.c) */
 struct pc_run {
-	const char *input;		/* written to standard input, which is then closed; NULL: see stdin_fd */
+	const char *input; /* written to standard input, which is then closed; NULL: see stdin_fd */
 	size_t input_size;
-	int stdin_fd;			/* copied to standard input; -1 (and no input): /dev/null */
-	const char *stdin_path;		/* a file to copy from, in place of stdin_fd; NULL: none */
-	bool is_input_open;		/* standard input is a pipe for pc_run_write() */
-	int stdout_fd, stderr_fd;	/* the output is copied there as it comes; -1: captured */
-	bool has_terminal;		/* the command gets a terminal of its own; stdin_fd and stdout_fd are the user's */
-	bool is_merged;			/* standard error goes where standard output goes, in order */
-	bool takes_signals;		/* SIGINT, SIGTERM and SIGHUP sent to this thread's process end the run instead */
+	int stdin_fd;		  /* copied to standard input; -1 (and no input): /dev/null */
+	const char *stdin_path;	  /* a file to copy from, in place of stdin_fd; NULL: none */
+	bool is_input_open;	  /* standard input is a pipe for pc_run_write() */
+	int stdout_fd, stderr_fd; /* the output is copied there as it comes; -1: captured */
+	bool has_terminal;	  /* the command gets a terminal of its own; stdin_fd and stdout_fd are the user's */
+	bool is_merged;		  /* standard error goes where standard output goes, in order */
+	bool takes_signals;	  /* SIGINT, SIGTERM and SIGHUP sent to this thread's process end the run instead */
 	size_t capture_bytes;
-	int64_t timeout_ms, grace_ms;	/* -1: no timeout */
+	int64_t timeout_ms, grace_ms; /* -1: no timeout */
 };
 
 /*
@@ -477,8 +478,8 @@ int pc_remove_tree(const char *path);
 /* ---- The file system, for plans (fs.c) --------------------------------------------------------------------------------- */
 
 struct pc_file {
-	const char *kind;	/* "file", "directory", "link", "socket", "fifo", "device", "other" */
-	unsigned int mode;	/* permission bits */
+	const char *kind;  /* "file", "directory", "link", "socket", "fifo", "device", "other" */
+	unsigned int mode; /* permission bits */
 	uint32_t uid, gid;
 	uint64_t dev, ino, links, size;
 	int64_t mtime_ns, ctime_ns;
@@ -521,11 +522,11 @@ int pc_make_directory(const char *path, unsigned int mode);
 
 /* The same on every architecture: for pc_ns_unshare(). */
 #define PC_NS_MOUNT UINT64_C(0x00020000)
-#define PC_NS_UTS UINT64_C(0x04000000)
-#define PC_NS_IPC UINT64_C(0x08000000)
-#define PC_NS_USER UINT64_C(0x10000000)
-#define PC_NS_PID UINT64_C(0x20000000)
-#define PC_NS_NET UINT64_C(0x40000000)
+#define PC_NS_UTS   UINT64_C(0x04000000)
+#define PC_NS_IPC   UINT64_C(0x08000000)
+#define PC_NS_USER  UINT64_C(0x10000000)
+#define PC_NS_PID   UINT64_C(0x20000000)
+#define PC_NS_NET   UINT64_C(0x40000000)
 
 /*
  * Shows the tree at `from` at `to` as well, mounts below it included. Both absolute, without a symbolic link.
@@ -560,8 +561,8 @@ const struct pc_rlimit_name *pc_rlimit_names(void);
 /* ---- The calling process's own backstop (confine.c) -------------------------------------------------------------------- */
 
 struct pc_confine_failure {
-	const char *path;	/* the tree that no rule could be made for; NULL: it was something else */
-	unsigned int threads;	/* not 0: that many, and this kernel can confine the calling one only */
+	const char *path;     /* the tree that no rule could be made for; NULL: it was something else */
+	unsigned int threads; /* not 0: that many, and this kernel can confine the calling one only */
 };
 
 /*
@@ -578,8 +579,8 @@ int pc_confine_process(const char *const *trees, struct pc_confine_failure *fail
 
 enum pc_fact {
 	PC_FACT_LANDLOCK,	/* a domain refuses what it should */
-	PC_FACT_SECCOMP_FILTER,	/* a filter refuses a call */
-	PC_FACT_SECCOMP_NOTIFY,	/* a filter has a listener */
+	PC_FACT_SECCOMP_FILTER, /* a filter refuses a call */
+	PC_FACT_SECCOMP_NOTIFY, /* a filter has a listener */
 	PC_FACT_CLOSE_RANGE,	/* Linux 5.9 */
 	PC_FACT_PIDFD,		/* CLONE_PIDFD and waitid(P_PIDFD), Linux 5.4; a run cannot start without it */
 	PC_FACT_USERNS,		/* with id maps written; what follows is inside it */
@@ -587,33 +588,33 @@ enum pc_fact {
 	PC_FACT_MOUNT_SETATTR,	/* a bind, and then the whole tree, made read-only by it */
 	PC_FACT_NETNS,		/* with lo up */
 	PC_FACT_IPCNS,
-	PC_FACT_PIDNS,		/* with a fresh read-only /proc */
-	PC_FACT_DEVPTS,		/* an instance of its own, and a terminal opened in it */
-	PC_FACT_NPROC,		/* RLIMIT_NPROC counts a user namespace by itself, Linux 5.14; never for uid 0, whom it does not bind */
-	PC_FACT_CGROUP,		/* a cgroup v2 directory where a child can be made, and killed whole, Linux 5.14 */
-	PC_FACT_CGROUP_MEMORY,	/* ... and its memory limited */
-	PC_FACT_CGROUP_PIDS,	/* ... and the number of its processes */
+	PC_FACT_PIDNS,	/* with a fresh read-only /proc */
+	PC_FACT_DEVPTS, /* an instance of its own, and a terminal opened in it */
+	PC_FACT_NPROC,	/* RLIMIT_NPROC counts a user namespace by itself, Linux 5.14; never for uid 0, whom it does not bind */
+	PC_FACT_CGROUP, /* a cgroup v2 directory where a child can be made, and killed whole, Linux 5.14 */
+	PC_FACT_CGROUP_MEMORY, /* ... and its memory limited */
+	PC_FACT_CGROUP_PIDS,   /* ... and the number of its processes */
 	PC_FACTS,
 };
 
 struct pc_fact_result {
 	bool has;
-	const char *step;	/* static: what failed, "uid_map"; NULL when nothing did */
-	int error;		/* negative errno; -EPROTO: the step went through without effect; -ECHILD: the child died in it */
+	const char *step; /* static: what failed, "uid_map"; NULL when nothing did */
+	int error;	  /* negative errno; -EPROTO: the step went through without effect; -ECHILD: the child died in it */
 };
 
 /* Facts that were tried, and facts that can only be read. */
 struct pc_host {
-	const char *system;		/* "linux" */
+	const char *system; /* "linux" */
 	struct pc_fact_result facts[PC_FACTS];
-	int landlock_abi;		/* 0: none */
+	int landlock_abi; /* 0: none */
 	uint32_t landlock_errata;
-	char machine[65], kernel[65];	/* uname(2) */
-	uint32_t uid, gid;		/* effective */
-	bool apparmor_userns;		/* kernel.apparmor_restrict_unprivileged_userns */
-	char container[32];		/* "docker", "podman", "lxc"...; empty: none seen */
-	char cgroup[4096];		/* empty: none delegated */
-	int pid, offered_abi;		/* what pc_probe_is_current() compares */
+	char machine[65], kernel[65]; /* uname(2) */
+	uint32_t uid, gid;	      /* effective */
+	bool apparmor_userns;	      /* kernel.apparmor_restrict_unprivileged_userns */
+	char container[32];	      /* "docker", "podman", "lxc"...; empty: none seen */
+	char cgroup[4096];	      /* empty: none delegated */
+	int pid, offered_abi;	      /* what pc_probe_is_current() compares */
 };
 
 /*

@@ -89,7 +89,7 @@ static int prepare(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 
 static void fail(struct pc_status *failed, uint32_t step, int error)
 {
-	*failed = (struct pc_status){ .kind = PC_STATUS_FAILED, .step = step, .op = PC_NO_OPERATION, .error = error };
+	*failed = (struct pc_status) { .kind = PC_STATUS_FAILED, .step = step, .op = PC_NO_OPERATION, .error = error };
 }
 
 static void become(const struct pc_plan *plan, struct pc_image *image, int ruleset_fd, struct pc_status *failed)
@@ -125,7 +125,7 @@ int pc_become(const struct pc_plan *plan, const void *plan_bytes, size_t plan_si
 	cleanup_fd int ruleset_fd = -1;
 	int rc;
 
-	*failure = (struct pc_failure){ .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
+	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = prepare(plan, plan_bytes, plan_size, command, failure, &image, &ruleset_fd);
 	if (rc == 0) {
 		point(image, image->argv_offset, image->argc);
@@ -134,7 +134,7 @@ int pc_become(const struct pc_plan *plan, const void *plan_bytes, size_t plan_si
 		become(plan, image, ruleset_fd, &failed);
 		/* Closed with all the others, or in a table that is nobody else's: the number may be another's by now. */
 		pc_take_fd(&ruleset_fd);
-		*failure = (struct pc_failure){ .step = failed.step, .op = failed.op };
+		*failure = (struct pc_failure) { .step = failed.step, .op = failed.op };
 		rc = failed.error < 0 ? failed.error : -EPROTO;
 	}
 	failure->error = rc;

@@ -14,14 +14,14 @@
 struct pc_broker_request {
 	uint64_t id;
 	uint32_t address_size;
-	uint32_t pair_type;	/* not 0: make a pair of this type, and nothing else; it comes with the reply */
+	uint32_t pair_type; /* not 0: make a pair of this type, and nothing else; it comes with the reply */
 	unsigned char address[PC_BROKER_ADDRESS];
 };
 
 struct pc_broker_reply {
 	uint64_t id;
-	int32_t error;		/* 0 or a negative errno */
-	uint32_t is_refused;	/* by the profile, not by the kernel or the server */
+	int32_t error;	     /* 0 or a negative errno */
+	uint32_t is_refused; /* by the profile, not by the kernel or the server */
 };
 
 struct pc_image;

@@ -56,6 +56,9 @@ void pc_capture_add(struct pc_capture *capture, size_t limit, const char *data, 
 	size_t half = limit / 2 + 1, room = half - capture->head_size;
 	size_t first = size < room ? size : room;
 
+	if (!half) /* no limit is that large; the analyzer cannot know */
+		return;
+
 	/* Without memory the rest of the output is dropped, and counted: the command is not to blame. */
 	if (first && (capture->dropped_bytes || !make_room(capture, capture->head_size + first, half))) {
 		capture->dropped_bytes += size;

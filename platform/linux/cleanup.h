@@ -25,7 +25,7 @@ static inline int pc_take_fd(int *fd)
 	return taken;
 }
 
-#define cleanup_fd __attribute__((cleanup(pc_cleanup_fd)))
+#define cleanup_fd   __attribute__((cleanup(pc_cleanup_fd)))
 #define cleanup_free __attribute__((cleanup(pc_cleanup_free)))
 
 #endif

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /* Everything that changes a file or a directory. */
-#define WRITES                                                                                                        \
-	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |             \
-	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |                   \
-	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |                \
+#define WRITES                                                                                            \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |       \
+	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |    \
 	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_TRUNCATE)
 
 /* Devices that hold nothing, and terminals: a program that cannot write these does not work. */
@@ -66,7 +66,7 @@ int pc_confine_process(const char *const *trees, struct pc_confine_failure *fail
 	bool reaches_all;
 	int abi, rc;
 
-	*failure = (struct pc_confine_failure){ 0 };
+	*failure = (struct pc_confine_failure) { 0 };
 	abi = pc_landlock_abi();
 	if (abi < 0)
 		return abi;
@@ -87,7 +87,8 @@ int pc_confine_process(const char *const *trees, struct pc_confine_failure *fail
 	if (rc < 0)
 		return rc;
 	/* Nobody makes devices in a tree that commands write. */
-	rc = add_trees(ruleset, trees, want.fs & ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK), &failure->path);
+	rc = add_trees(ruleset, trees, want.fs & ~(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK),
+		       &failure->path);
 	if (rc == 0)
 		rc = add_devices(ruleset, want.fs);
 	if (rc == 0)

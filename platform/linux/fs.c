@@ -39,7 +39,7 @@ int pc_file_facts(const char *path, bool follow, struct pc_file *file)
 
 	if (fstatat(AT_FDCWD, path, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*file = (struct pc_file){
+	*file = (struct pc_file) {
 		.kind = kind_of(st.st_mode),
 		.mode = st.st_mode & 07777,
 		.uid = st.st_uid,

@@ -166,7 +166,7 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	if (!image)
 		return -ENOMEM;
 	to.block = (char *)image;
-	*image = (struct pc_image){
+	*image = (struct pc_image) {
 		.magic = PC_IMAGE_MAGIC,
 		.size = (uint32_t)size,
 		.flags = flags,

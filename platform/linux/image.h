@@ -13,28 +13,28 @@
 
 /* Descriptors of the init program. 0 to 2 are the command's. */
 enum {
-	PC_INIT_STATUS = 3,	/* pipe, written: struct pc_status records */
-	PC_INIT_CONTROL = 4,	/* pipe, read: one byte an order; end of file: the host is gone */
-	PC_INIT_RULESET = 5,	/* the run's ruleset, if any */
-	PC_INIT_IMAGE = 6,	/* this block */
-	PC_INIT_BROKER = 7,	/* socket: the broker's requests, if any */
-	PC_INIT_LISTENER = 8,	/* socket: the command's child sends the listener there before it execs, if any */
-	PC_INIT_CGROUP_PROCS = 9,	/* the run's cgroup, if any: where the command moves itself in */
-	PC_INIT_CGROUP_KILL = 10,	/* and what kills everything in it */
-	PC_INIT_SELF = 11,	/* the init program, while it is being exec'd */
+	PC_INIT_STATUS = 3,	  /* pipe, written: struct pc_status records */
+	PC_INIT_CONTROL = 4,	  /* pipe, read: one byte an order; end of file: the host is gone */
+	PC_INIT_RULESET = 5,	  /* the run's ruleset, if any */
+	PC_INIT_IMAGE = 6,	  /* this block */
+	PC_INIT_BROKER = 7,	  /* socket: the broker's requests, if any */
+	PC_INIT_LISTENER = 8,	  /* socket: the command's child sends the listener there before it execs, if any */
+	PC_INIT_CGROUP_PROCS = 9, /* the run's cgroup, if any: where the command moves itself in */
+	PC_INIT_CGROUP_KILL = 10, /* and what kills everything in it */
+	PC_INIT_SELF = 11,	  /* the init program, while it is being exec'd */
 	PC_INIT_FREE = 12,
 };
 
-#define PC_ORDER_TERM 'T'	/* ask the command to end */
-#define PC_ORDER_KILL 'K'	/* end everything */
+#define PC_ORDER_TERM 'T' /* ask the command to end */
+#define PC_ORDER_KILL 'K' /* end everything */
 
 enum pc_image_flag {
 	PC_IMAGE_REAPER = 1u << 0,	/* no PID namespace: be a subreaper and sweep */
 	PC_IMAGE_STDIN_NULL = 1u << 1,	/* open /dev/null as the command's standard input */
 	PC_IMAGE_BROKER = 1u << 2,	/* fork a broker, and send the filter's listener to the host */
 	PC_IMAGE_TERMINAL = 1u << 4,	/* give the command a terminal of its own, and send its other end to the host */
-	PC_IMAGE_OWN_PROCESS = 1u << 7,	/* the caller itself becomes the command: it may lead a group already */
-	PC_IMAGE_OWN_NETWORK = 1u << 3,	/* the network namespace is the run's own, and so are abstract sockets */
+	PC_IMAGE_OWN_PROCESS = 1u << 7, /* the caller itself becomes the command: it may lead a group already */
+	PC_IMAGE_OWN_NETWORK = 1u << 3, /* the network namespace is the run's own, and so are abstract sockets */
 	PC_IMAGE_CGROUP = 1u << 5,	/* the command moves into a cgroup, which ends with the run */
 };
 
@@ -42,32 +42,31 @@ struct pc_image {
 	uint32_t magic, size;
 	uint32_t flags;
 	uint32_t uid, gid;
-	uint32_t plan_offset, plan_size;	/* a checked plan, 8-byte aligned */
+	uint32_t plan_offset, plan_size; /* a checked plan, 8-byte aligned */
 	/* Arrays of uint64_t offsets, 8-byte aligned; the process that uses one turns it into pointers where it stands. */
-	uint32_t argv_offset, argc;		/* one spare slot stands before argv[0], for a shell */
+	uint32_t argv_offset, argc; /* one spare slot stands before argv[0], for a shell */
 	uint32_t envp_offset, envc;
-	uint32_t programs_offset, programs;	/* the paths to try, as execvp(3) would */
-	uint32_t socket_trees_offset, socket_trees;	/* beneath these the broker connects; stay offsets */
-	uint32_t run_text[PC_RUN_TEXTS];	/* 0: not in this run */
+	uint32_t programs_offset, programs;	    /* the paths to try, as execvp(3) would */
+	uint32_t socket_trees_offset, socket_trees; /* beneath these the broker connects; stay offsets */
+	uint32_t run_text[PC_RUN_TEXTS];	    /* 0: not in this run */
 };
 
 enum pc_status_kind {
-	PC_STATUS_FAILED = 1,	/* a step failed and the command never ran */
-	PC_STATUS_STARTED,	/* exec has happened */
-	PC_STATUS_EXITED,	/* the command has ended */
+	PC_STATUS_FAILED = 1, /* a step failed and the command never ran */
+	PC_STATUS_STARTED,    /* exec has happened */
+	PC_STATUS_EXITED,     /* the command has ended */
 };
 
 /* One record on the status pipe; shorter than PIPE_BUF, so written whole. */
 struct pc_status {
 	uint32_t kind;
-	uint32_t step;		/* enum pc_step */
-	uint32_t op;		/* index of the operation, or ~0 */
-	int32_t error;		/* negative errno */
-	int32_t wait_status;	/* as wait(2) gives it */
+	uint32_t step;	     /* enum pc_step */
+	uint32_t op;	     /* index of the operation, or ~0 */
+	int32_t error;	     /* negative errno */
+	int32_t wait_status; /* as wait(2) gives it */
 	uint32_t unused;
-	uint64_t user_us, system_us, max_rss_kib;	/* the command and what it waited for */
+	uint64_t user_us, system_us, max_rss_kib; /* the command and what it waited for */
 };
-
 
 /* Walks operations in a child. Fills in `failed` and returns the negative errno of the first step that fails, else 0. [child] */
 int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);

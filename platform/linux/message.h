@@ -23,8 +23,8 @@ struct pc_message {
 };
 
 #define PC_CONTROL_HEADER 16 /* size, level and type */
-#define PC_LEVEL_SOCKET 1
-#define PC_RIGHTS 1
+#define PC_LEVEL_SOCKET	  1
+#define PC_RIGHTS	  1
 
 /* One or two descriptors; `size` says which. */
 struct pc_control {

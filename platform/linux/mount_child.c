@@ -7,10 +7,10 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 
-#define AT_CWD (-100)
+#define AT_CWD		 (-100)
 #define AT_RECURSIVE_BIT 0x8000
-#define E_NOSYS 38
-#define E_STALE 116
+#define E_NOSYS		 38
+#define E_STALE		 116
 
 /* asm-generic/fcntl.h hides O_PATH behind nothing, but older headers lack it. */
 #ifndef O_PATH
@@ -46,8 +46,7 @@ int pc_tree_clone(const char *path)
 	if (fd < 0)
 		return fd;
 	/* Recursive: a tree with locked mounts inside can only be copied whole (EINVAL otherwise). */
-	rc = pc_sys3(__NR_open_tree, fd, pc_ptr(""),
-		     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE_BIT | PC_AT_EMPTY_PATH);
+	rc = pc_sys3(__NR_open_tree, fd, pc_ptr(""), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE_BIT | PC_AT_EMPTY_PATH);
 	pc_sys_close(fd);
 	return (int)rc;
 }

@@ -34,7 +34,7 @@
 
 struct pending {
 	uint64_t id;
-	uint32_t pair_pid;	/* not 0: a pair is on its way, to be told at pair_at */
+	uint32_t pair_pid; /* not 0: a pair is on its way, to be told at pair_at */
 	uint64_t pair_at;
 	bool is_pair_inherited;
 	struct pc_denial denial; /* in case it is refused */
@@ -104,7 +104,7 @@ static void name_process(struct pc_denial *denial, uint32_t pid)
 
 static void describe(struct pc_denial *denial, const struct seccomp_notif *request)
 {
-	*denial = (struct pc_denial){ .args = { request->data.args[0], request->data.args[1], request->data.args[2] } };
+	*denial = (struct pc_denial) { .args = { request->data.args[0], request->data.args[1], request->data.args[2] } };
 	name_call(denial, request->data.nr);
 	name_process(denial, request->pid);
 }
@@ -191,8 +191,8 @@ static int copy_address(const struct seccomp_notif *request, struct pc_broker_re
 	to->address_size = (uint32_t)size;
 	if (size == 0)
 		return 0;
-	local = (struct iovec){ to->address, (size_t)size };
-	remote = (struct iovec){ (void *)(uintptr_t)request->data.args[1], (size_t)size };
+	local = (struct iovec) { to->address, (size_t)size };
+	remote = (struct iovec) { (void *)(uintptr_t)request->data.args[1], (size_t)size };
 	n = process_vm_readv((pid_t)request->pid, &local, 1, &remote, 1, 0);
 	if (n < 0)
 		return errno == EPERM ? -EACCES : -EFAULT;
@@ -216,7 +216,7 @@ static int send_request(const struct pc_notify *notify, const struct pc_broker_r
 	} else {
 		message.msg_controllen = CMSG_SPACE(size);
 		header = CMSG_FIRSTHDR(&message);
-		*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		*header = (struct cmsghdr) { .cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
 		memcpy(CMSG_DATA(header), fds, size);
 	}
 	/* Never waits: a broker that does not take requests is as good as dead. */
@@ -273,7 +273,7 @@ static int ask_for_pair(struct pc_notify *notify, const struct seccomp_notif *re
 	rc = send_request(notify, &to, -1, -1);
 	if (rc < 0)
 		return rc;
-	*pending = (struct pending){
+	*pending = (struct pending) {
 		.id = request->id,
 		.pair_pid = request->pid,
 		.pair_at = request->data.args[3],
@@ -332,7 +332,7 @@ static int mediate(struct pc_notify *notify, const struct seccomp_notif *request
 	rc = send_request(notify, &to, socket, directory);
 	if (rc < 0)
 		return rc;
-	*pending = (struct pending){ .id = request->id, .denial = *denial };
+	*pending = (struct pending) { .id = request->id, .denial = *denial };
 	notify->pending_count++;
 	return 0;
 }
@@ -465,8 +465,8 @@ static int open_buffers(struct pc_notify *notify)
 
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		return -errno;
-	notify->request_size =
-		sizes.seccomp_notif > sizeof(struct seccomp_notif) ? sizes.seccomp_notif : sizeof(struct seccomp_notif);
+	notify->request_size = sizes.seccomp_notif > sizeof(struct seccomp_notif) ? sizes.seccomp_notif :
+										    sizeof(struct seccomp_notif);
 	notify->request = malloc(notify->request_size);
 	if (!notify->request)
 		return -ENOMEM;
@@ -488,7 +488,7 @@ int pc_notify_open(const void *answers, size_t answer_count, int listener_fd, in
 			close(broker_fd);
 		return -ENOMEM;
 	}
-	*notify = (struct pc_notify){
+	*notify = (struct pc_notify) {
 		.answers = answers,
 		.answer_count = answer_count,
 		.listener_fd = listener_fd,

@@ -8,7 +8,7 @@
 #include <asm/fcntl.h>
 
 /* <sys/socket.h> is libc's; these two are the kernel's ABI. */
-#define SOCK_DGRAM_NR 2
+#define SOCK_DGRAM_NR	 2
 #define SOCK_CLOEXEC_BIT 02000000
 
 int pc_ns_unshare(uint64_t flags)

@@ -8,11 +8,11 @@
 #include <linux/prctl.h>
 #include <linux/securebits.h>
 
-#define E_PERM 1
-#define E_NOENT 2
-#define E_NXIO 6
-#define E_INVAL 22
-#define E_NOSYS 38
+#define E_PERM	     1
+#define E_NOENT	     2
+#define E_NXIO	     6
+#define E_INVAL	     22
+#define E_NOSYS	     38
 #define SIGNAL_COUNT 64
 
 /* The ids above the kernel's last one answer EINVAL. */
@@ -63,7 +63,7 @@ int pc_drop_capabilities(void)
 	if (rc < 0 && rc != -E_INVAL)
 		return rc;
 
-	sets[0] = sets[1] = (struct __user_cap_data_struct){ 0 };
+	sets[0] = sets[1] = (struct __user_cap_data_struct) { 0 };
 	rc = (int)pc_sys2(__NR_capset, pc_ptr(&header), pc_ptr(sets));
 	if (rc < 0)
 		return rc;

@@ -35,9 +35,9 @@ static bool is_hidden(const struct hidden_inodes *hidden, const struct stat *st)
 
 /* The directory of the rules before: siblings stand together in a plan, and their common way is walked once. */
 struct parent {
-	const char *path;	/* of some entry in it */
-	size_t size;		/* of the directory's part of that path */
-	int fd;			/* -1: none */
+	const char *path; /* of some entry in it */
+	size_t size;	  /* of the directory's part of that path */
+	int fd;		  /* -1: none */
 };
 
 static int open_in_parent(struct parent *parent, const char *path)
@@ -51,7 +51,7 @@ static int open_in_parent(struct parent *parent, const char *path)
 	/* The root, entries of the root, and what has no name of its own. */
 	if (size == 0 || !slash[1] || size >= sizeof(directory))
 		return pc_open_resolved(path);
-	if (parent->fd < 0 || parent->size != size || memcmp(parent->path, path, size)) {
+	if (parent->fd < 0 || parent->size != size || memcmp(parent->path, path, size) != 0) {
 		memcpy(directory, path, size);
 		directory[size] = '\0';
 		fd = pc_open_resolved(directory);
@@ -59,7 +59,7 @@ static int open_in_parent(struct parent *parent, const char *path)
 			return fd;
 		if (parent->fd >= 0)
 			close(parent->fd);
-		*parent = (struct parent){ path, size, fd };
+		*parent = (struct parent) { path, size, fd };
 	}
 	fd = (int)syscall(SYS_openat2, parent->fd, slash + 1, &how, sizeof(how));
 	if (fd < 0 && errno == ENOSYS)
@@ -97,7 +97,7 @@ static int hide_inode(struct hidden_inodes *hidden, const char *path)
 	struct stat st;
 
 	if (stat(path, &st) == 0)
-		hidden->list[hidden->count++] = (struct inode){ st.st_dev, st.st_ino };
+		hidden->list[hidden->count++] = (struct inode) { st.st_dev, st.st_ino };
 	return 0; /* not there, or not ours to see: then no rule can name it either */
 }
 

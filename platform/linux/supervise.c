@@ -112,7 +112,7 @@ static void kill_run(struct pc_supervisor *s)
 	order(s, PC_ORDER_KILL);
 	close_at(&s->process.control_fd);
 	s->is_killed = true;
-	s->kill_us = now_us() + INSIST_MS * 1000;
+	s->kill_us = now_us() + (int64_t)INSIST_MS * 1000;
 }
 
 /*
@@ -122,7 +122,7 @@ static void kill_run(struct pc_supervisor *s)
 static void insist(struct pc_supervisor *s)
 {
 	signal_init(s, s->process.has_pid_namespace ? SIGKILL : SIGCONT);
-	s->kill_us = now_us() + INSIST_MS * 1000;
+	s->kill_us = now_us() + (int64_t)INSIST_MS * 1000;
 }
 
 /* SIGTERM first, so that the command can say what it was doing; everything dies when the grace is over. */

@@ -17,8 +17,8 @@
  */
 struct removal {
 	int top;
-	unsigned long moved;	/* for fresh names */
-	int error;		/* the first */
+	unsigned long moved; /* for fresh names */
+	int error;	     /* the first */
 };
 
 static void note(struct removal *removal, int error)

@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 	seconds = atoi(argv[3]);
 	deadline.tv_sec += seconds;
 	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		if (strcmp(modes[i].name, argv[1]))
+		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;
 		modes[i].run();
 		close(ready[1]);

@@ -1,5 +1,6 @@
---- A cgroup of the run's own, killed whole when the run ends: the kernel does it at once, whatever the processes do, and the caller
---- does it where the reaper was killed. What the command may not write it cannot leave. Source: cgroup-v2, cgroup.kill, Linux 5.14.
+--- A cgroup of the run's own, killed whole when the run ends: the kernel does it at once, whatever the processes do, and the
+--- caller does it where the reaper was killed. What the command may not write it cannot leave. Source: cgroup-v2,
+--- cgroup.kill, Linux 5.14.
 
 ---@type procage.Mechanism
 return {

@@ -16,10 +16,10 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 
-#define AT_CWD (-100)
+#define AT_CWD	    (-100)
 #define FAMILY_UNIX 1
-#define SIG_CHLD 17
-#define PATH_SIZE 4096
+#define SIG_CHLD    17
+#define PATH_SIZE   4096
 
 struct unix_address {
 	uint16_t family;
