@@ -87,6 +87,7 @@ static int fs_read_link(lua_State *L)
 struct listing {
 	char *text; /* kind, NUL, name, NUL, ... */
 	size_t size, room;
+	bool wants_directories; /* and .git, whatever it is */
 };
 
 static int collect(void *context, const char *name, const char *kind)
@@ -95,6 +96,8 @@ static int collect(void *context, const char *name, const char *kind)
 	size_t kind_size = strlen(kind) + 1, name_size = strlen(name) + 1;
 	size_t need = listing->size + kind_size + name_size;
 
+	if (listing->wants_directories && strcmp(kind, "directory") != 0 && strcmp(name, ".git") != 0)
+		return 0;
 	if (need > listing->room) {
 		size_t room = need * 2;
 		char *text = realloc(listing->text, room);
@@ -119,7 +122,10 @@ static int listing_gc(lua_State *L)
 	return 0;
 }
 
-/* core.read_dir(path[, limit]) -> {name = kind, ...} | nil, message, errno (E2BIG: more than limit entries) */
+/*
+ * core.read_dir(path[, limit[, only_directories]]) -> {name = kind, ...} | nil, message, errno (E2BIG: more than limit entries)
+ * only_directories leaves out all but those and .git: who looks for repositories passes thousands of files.
+ */
 static int fs_read_dir(lua_State *L)
 {
 	const char *path = pc_check_path(L, 1);
@@ -130,7 +136,7 @@ static int fs_read_dir(lua_State *L)
 
 	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
 	listing = lua_newuserdatauv(L, sizeof(*listing), 0);
-	*listing = (struct listing) { 0 };
+	*listing = (struct listing) { .wants_directories = pc_opt_boolean(L, 3) };
 	if (luaL_newmetatable(L, "procage.listing")) {
 		lua_pushcfunction(L, listing_gc);
 		lua_setfield(L, -2, "__gc");

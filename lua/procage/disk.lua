@@ -98,10 +98,11 @@ end
 --- The names in a directory, sorted, with their kinds. What cannot be listed has none: the command cannot list it either.
 ---@param name string
 ---@param limit? integer
+---@param only_directories? boolean  and .git, whatever it is
 ---@return { name: string, kind: string }[]
 ---@return string? message  when it could not be listed
-function M.list(name, limit)
-  local found, message = core.read_dir(name, limit)
+function M.list(name, limit, only_directories)
+  local found, message = core.read_dir(name, limit, only_directories)
   local list = {}
   for entry, kind in pairs(found or {}) do
     list[#list + 1] = { name = entry, kind = kind }

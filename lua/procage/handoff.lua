@@ -40,7 +40,7 @@ function M.roots(workspace)
     if listed > M.scan_directories then
       return roots, false, looked_into(queue, next_up - 2), closed
     end
-    local entries, message = disk.list(item.at)
+    local entries, message = disk.list(item.at, nil, true)
     if message then
       closed[#closed + 1] = item.at
     end
