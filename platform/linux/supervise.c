@@ -26,7 +26,7 @@
 
 #define CHUNK	       65536
 #define DRAIN_GRACE_MS 1000
-#define INSIST_MS      1000
+#define INSIST_MS      3000
 #define TERMINAL_DUE   (1u << 20)
 
 enum {

@@ -5,7 +5,7 @@ local core = require("procage.core")
 local strays = require("spec.support.strays")
 
 --- What a command line may cost beyond its own time on a busy machine.
-local SLACK_MS = 5000
+local SLACK_MS = 15000
 
 local function start_stray(b, mode, mark, seconds)
   return { b:path("workspace/stray"), mode, mark, tostring(seconds) }

@@ -214,10 +214,10 @@ static void ask_to_end(const struct init *init)
 	static const int signals[] = { SIG_TERM, SIG_CONT };
 	unsigned int i;
 
-	for (i = 0; init->command && i < 2; i++) {
-		pc_sys2(__NR_kill, -init->command, signals[i]);
-		pc_sys2(__NR_kill, init->command, signals[i]);
-	}
+	for (i = 0; init->command && i < 2; i++)
+		/* Once, not by both names: a session's leader cannot leave its group. */
+		if (pc_sys2(__NR_kill, -init->command, signals[i]) < 0)
+			pc_sys2(__NR_kill, init->command, signals[i]);
 }
 
 static bool host_says_end(struct init *init)
