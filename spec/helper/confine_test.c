@@ -79,6 +79,7 @@ static int one_thread_again(void)
 	struct pc_confine_failure failure;
 	struct sibling sibling = { .could = false };
 	pthread_t thread;
+	int tries, rc = 0;
 
 	pthread_barrier_init(&sibling.before, NULL, 1);
 	pthread_barrier_init(&sibling.after, NULL, 1);
@@ -87,7 +88,14 @@ static int one_thread_again(void)
 	pthread_join(thread, NULL);
 	if (!sibling.can)
 		return 2;
-	if (pc_confine_process(trees, &failure) != 0)
+	/* A thread that was joined may still stand in /proc for a moment. */
+	for (tries = 0; tries < 100; tries++) {
+		rc = pc_confine_process(trees, &failure);
+		if (rc != -EBUSY)
+			break;
+		usleep(10000);
+	}
+	if (rc != 0)
 		return 3;
 	return !can_write(outside) && can_write(inside) ? 0 : 4;
 }

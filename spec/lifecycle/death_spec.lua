@@ -46,7 +46,8 @@ describe("when the command has ended, the run is over and", function()
     end
     script[#script + 1] = "wait"
     for _ = 1, 10 do
-      local outcome = b:run(table.concat(script, " "))
+      -- Time enough for a machine whose processors are all busy with the storm.
+      local outcome = b:run(table.concat(script, " "), { timeout_ms = 60000 })
       assert.same({}, strays.find(mark))
       assert.is_false(strays.is_alive(b, mark))
       assert.equal(0, outcome.status)
@@ -159,7 +160,11 @@ describe("a deadline", function()
     assert.equal(9, outcome.signal)
     assert.is_nil(outcome.is_lost)
     assert.is_true(outcome.usage.user_us + outcome.usage.system_us > 1000)
-    assert.is_true(outcome.duration_ms >= 1000 and outcome.duration_ms < 1000 + SLACK_MS, outcome.duration_ms .. " ms")
+    assert.is_true(outcome.duration_ms >= 1000, outcome.duration_ms .. " ms")
+    -- Without a PID namespace a storm is swept as fast as the machine lets the reaper run (docs/limits.md).
+    if box.host().pidns then
+      assert.is_true(outcome.duration_ms < 1000 + SLACK_MS, outcome.duration_ms .. " ms")
+    end
   end)
 
   it("is the policy's unless the command has one of its own", function()
