@@ -91,7 +91,7 @@ int pc_landlock_add_port(int ruleset_fd, uint16_t port, uint64_t access);
 /* Enforces the ruleset on the calling thread. no_new_privs must be set. Source: landlock_restrict_self(2).  [child] */
 int pc_landlock_restrict(int ruleset_fd, uint32_t flags);
 
-/* ---- seccomp (seccomp.c, seccomp_calls.c) ----------------------------------------------------------------------------- */
+/* ---- seccomp (seccomp.c, seccomp_blocks.c, seccomp_calls.c) ----------------------------------------------------------- */
 
 /* One refused call: the table is the documentation. */
 struct pc_refused_call {

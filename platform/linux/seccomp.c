@@ -10,7 +10,7 @@
  *     (SCMP_ACT_TRACE and a number: no filter of ours traces), and each mark in the exported program becomes a jump to a
  *     block appended behind it. Blocks jump forward only and end in a return.
  *
- * The table of calls refused by number alone is in seccomp_calls.c.
+ * The table of calls refused by number alone is in seccomp_calls.c, the blocks are in seccomp_blocks.c.
  */
 #include "../platform.h"
 
@@ -18,16 +18,15 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "seccomp_blocks.h"
+#include "seccomp_program.h"
 #include "uapi.h"
 
 #if defined(__x86_64__)
@@ -39,503 +38,6 @@
 #else
 #error "the filter names its architectures: x86_64 and aarch64"
 #endif
-
-#define ALLOW	      SECCOMP_RET_ALLOW
-#define REFUSE(error) (SECCOMP_RET_ERRNO | (uint32_t)(error))
-
-/*
- * What socket() answers to a program that has no network. python, node and curl name the error and go on; getaddrinfo still
- * resolves localhost and answers "try again" for the rest, as it does with EAFNOSUPPORT. But that one also reads as "this
- * machine has no IPv6" (or no IPv4): test suites skip in silence and runtimes try the other family, where "Permission denied"
- * says that somebody refused.
- */
-#define NO_NETWORK EACCES
-
-/* ---- writing a program ------------------------------------------------------------------------------------------------ */
-
-struct program {
-	struct sock_filter *insn; /* PC_BPF_MAXINSNS of them */
-	size_t count;
-	bool is_full; /* an instruction did not fit: the program is no good */
-};
-
-static void emit(struct program *p, int code, uint32_t k, uint8_t jt, uint8_t jf)
-{
-	if (p->count >= PC_BPF_MAXINSNS) {
-		p->is_full = true;
-		return;
-	}
-	p->insn[p->count++] = (struct sock_filter) { .code = (uint16_t)code, .jt = jt, .jf = jf, .k = k };
-}
-
-static void load(struct program *p, size_t offset)
-{
-	emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-/* Both architectures are little-endian: the low word comes first. */
-static void load_arg_low(struct program *p, unsigned int arg)
-{
-	load(p, offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t));
-}
-
-static void load_arg_high(struct program *p, unsigned int arg)
-{
-	load(p, offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t) + sizeof(uint32_t));
-}
-
-static void and_mask(struct program *p, uint32_t mask)
-{
-	emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-}
-
-static void ret(struct program *p, uint32_t action)
-{
-	emit(p, BPF_RET | BPF_K, action, 0, 0);
-}
-
-static void ret_if_equal(struct program *p, uint32_t value, uint32_t action)
-{
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-	ret(p, action);
-}
-
-static void ret_if_any_bit(struct program *p, uint32_t bits, uint32_t action)
-{
-	emit(p, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-	ret(p, action);
-}
-
-/* What follows, up to end(), runs only when the loaded word equals `value`. */
-static size_t begin_if_equal(struct program *p, uint32_t value)
-{
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 0);
-	return p->count - 1;
-}
-
-static void end(struct program *p, size_t start)
-{
-	size_t distance = p->count - start - 1;
-
-	if (distance > UINT8_MAX)
-		p->is_full = true;
-	if (!p->is_full)
-		p->insn[start].jf = (uint8_t)distance;
-}
-
-/* ---- calls whose arguments count: every block returns on every path ----------------------------------------------------- */
-
-/* With the family known to be AF_INET or AF_INET6. */
-static void inet_socket(struct program *p, const struct pc_filter_spec *spec)
-{
-	size_t mark;
-
-	/* SOCK_CLOEXEC and SOCK_NONBLOCK share the word with the type; SOCK_TYPE_MASK of the kernel is 0xf. */
-	load_arg_low(p, 1);
-	and_mask(p, 0xf);
-
-	if (spec->tcp_only) {
-		/*
-		 * Landlock's TCP rules see plain TCP. MPTCP (262) and SMC (256) are streams that reach the same peers, SCTP (132) is
-		 * one with ports of its own: by allow-list, so that the next such protocol is refused too.
-		 */
-		mark = begin_if_equal(p, SOCK_STREAM);
-		load_arg_low(p, 2);
-		ret_if_equal(p, 0, ALLOW);
-		ret_if_equal(p, 6 /* IPPROTO_TCP */, ALLOW);
-		ret(p, REFUSE(NO_NETWORK));
-		end(p, mark);
-		if (spec->datagram) {
-			/* IPPROTO_ICMP datagrams (ping) have no port that a rule could name. */
-			mark = begin_if_equal(p, SOCK_DGRAM);
-			load_arg_low(p, 2);
-			ret_if_equal(p, 0, ALLOW);
-			ret_if_equal(p, 17 /* IPPROTO_UDP */, ALLOW);
-			ret(p, REFUSE(NO_NETWORK));
-			end(p, mark);
-		}
-		ret(p, REFUSE(NO_NETWORK));
-	} else if (!spec->datagram) {
-		ret_if_equal(p, SOCK_STREAM, ALLOW);
-		ret(p, REFUSE(NO_NETWORK));
-	} else {
-		/* socket(AF_INET, SOCK_PACKET) is AF_PACKET by its name of 1995. The rest is up to the network namespace. */
-		ret_if_equal(p, SOCK_PACKET, REFUSE(NO_NETWORK));
-		ret(p, ALLOW);
-	}
-}
-
-/*
- * With the family loaded, and loaded still when it is another one. A datagram socket names its peer by path in sendto and
- * sendmsg, which are not mediated; SOCK_RAW is the same by its old name. ESOCKTNOSUPPORT is the kernel's answer
- * for a type that a family has not. Where nobody can look at an address, none is made: EACCES as for the network.
- */
-static void unix_socket(struct program *p, const struct pc_filter_spec *spec)
-{
-	size_t mark;
-
-	if (spec->no_unix) {
-		ret_if_equal(p, AF_UNIX, REFUSE(EACCES));
-		return;
-	}
-	if (!spec->mediated) {
-		ret_if_equal(p, AF_UNIX, ALLOW);
-		return;
-	}
-	mark = begin_if_equal(p, AF_UNIX);
-	load_arg_low(p, 1);
-	and_mask(p, 0xf);
-	ret_if_equal(p, SOCK_STREAM, ALLOW);
-	ret_if_equal(p, SOCK_SEQPACKET, ALLOW);
-	ret(p, REFUSE(ESOCKTNOSUPPORT));
-	end(p, mark);
-}
-
-/*
- * Families by allow-list. AF_VSOCK reaches the hypervisor past a network namespace; AF_ALG, AF_PACKET, AF_XDP, AF_KEY, AF_TIPC,
- * AF_RDS, AF_SMC and whatever comes next are kernel code that a build does not need.
- */
-static void socket_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	size_t mark;
-
-	load_arg_low(p, 0);
-	unix_socket(p, spec);
-
-	/*
-	 * getaddrinfo and getifaddrs ask NETLINK_ROUTE for addresses. EPROTONOSUPPORT is the kernel's answer for a protocol that
-	 * is not built in; libaudit (su, sudo, sshd) and libudev know it.
-	 */
-	mark = begin_if_equal(p, AF_NETLINK);
-	load_arg_low(p, 2);
-	ret_if_equal(p, 0 /* NETLINK_ROUTE */, ALLOW);
-	ret(p, REFUSE(EPROTONOSUPPORT));
-	end(p, mark);
-
-	if (!spec->inet) {
-		ret_if_equal(p, AF_INET, REFUSE(NO_NETWORK));
-		ret_if_equal(p, AF_INET6, REFUSE(NO_NETWORK));
-		ret(p, REFUSE(EAFNOSUPPORT));
-		return;
-	}
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
-	ret(p, REFUSE(EAFNOSUPPORT));
-	inet_socket(p, spec);
-}
-
-/* The kernel has pairs of AF_UNIX and AF_TIPC alone; every other family answers EOPNOTSUPP there anyway. */
-static void socketpair_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	size_t mark;
-
-	load_arg_low(p, 0);
-	if (!spec->mediated && !spec->no_unix) {
-		ret_if_equal(p, AF_UNIX, ALLOW);
-		ret(p, REFUSE(EAFNOSUPPORT));
-		return;
-	}
-	/*
-	 * A pair of streams is connected for good (EISCONN); one of datagrams can still name a third party. Programs make such
-	 * pairs for themselves (socat's log): where there is a supervisor it gives them a pair that keeps messages apart just so
-	 * and cannot, SOCK_SEQPACKET.
-	 */
-	mark = begin_if_equal(p, AF_UNIX);
-	load_arg_low(p, 1);
-	and_mask(p, 0xf);
-	ret_if_equal(p, SOCK_STREAM, ALLOW);
-	ret_if_equal(p, SOCK_SEQPACKET, ALLOW);
-	if (spec->mediated)
-		ret_if_equal(p, SOCK_DGRAM, SECCOMP_RET_USER_NOTIF);
-	ret(p, REFUSE(ESOCKTNOSUPPORT));
-	end(p, mark);
-	ret(p, REFUSE(EAFNOSUPPORT));
-}
-
-/*
- * A user namespace gives every capability inside it: mounts, network set-up and the kernel code behind them.
- * clone has no CLONE_NEWTIME: that bit is part of its exit signal. The flags are the first argument on both architectures.
- */
-static void clone_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_any_bit(
-		p, CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
-		REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-/*
- * By allow-list, since unshare's flags still grow (CLONE_NEWTIME took bit 7, UNSHARE_EMPTY_MNTNS one of clone's). The kernel
- * reads a long here, so the upper half counts.
- */
-static void unshare_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	const uint32_t harmless = CLONE_FILES | CLONE_FS | CLONE_SYSVSEM | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
-
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_any_bit(p, ~harmless, REFUSE(EPERM));
-	load_arg_high(p, 0);
-	ret_if_equal(p, 0, ALLOW);
-	ret(p, REFUSE(EPERM));
-}
-
-/* TIOCSTI types into the terminal, TIOCLINUX pastes into the console: commands for the shell outside. */
-static void ioctl_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 1);
-	ret_if_equal(p, 0x5412 /* TIOCSTI */, REFUSE(EPERM));
-	ret_if_equal(p, 0x541c /* TIOCLINUX */, REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-/*
- * Allowed: asking (0xffffffff), PER_LINUX and PER_LINUX32 (setarch, linux32), with UNAME26 (0x20000) and ADDR_NO_RANDOMIZE
- * (0x40000, for gdb and setarch -R). Not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and the personalities of other systems, which weaken
- * every later exec.
- */
-static void personality_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_equal(p, 0xffffffff, ALLOW);
-	ret_if_any_bit(p, ~(uint32_t)(0x8 | 0x20000 | 0x40000), REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-/* Other processes' pages tell what they read. 0 is the caller itself: what numactl and the JVM ask for. */
-static void pages_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_equal(p, 0, ALLOW);
-	ret(p, REFUSE(EPERM));
-}
-
-/* Every process of the user. A single process outside can still be named: the report says so (signal_scope). */
-static void kill_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_equal(p, (uint32_t)-1, REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-static void setpriority_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	load_arg_low(p, 0);
-	ret_if_equal(p, PRIO_USER, REFUSE(EPERM));
-	if (spec->groups & PC_REFUSE_PEERS) {
-		load_arg_low(p, 1);
-		ret_if_equal(p, 0, ALLOW);
-		ret(p, REFUSE(EPERM));
-		return;
-	}
-	ret(p, ALLOW);
-}
-
-/*
- * A limit on processor time kills any process of the user's, one on descriptors cripples it, and no scope of Landlock's looks at
- * it. In a PID namespace only init is spared: its death would end the run without a word. Asking (no new limit) is free.
- */
-static void prlimit_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	size_t mark;
-
-	load_arg_low(p, 2);
-	mark = begin_if_equal(p, 0);
-	load_arg_high(p, 2);
-	ret_if_equal(p, 0, ALLOW);
-	end(p, mark);
-	load_arg_low(p, 0);
-	if (spec->groups & PC_REFUSE_PEERS) {
-		ret_if_equal(p, 0, ALLOW);
-		ret(p, REFUSE(EPERM));
-		return;
-	}
-	ret_if_equal(p, 1, REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-/* A process that is made to wait for all others (SCHED_IDLE) looks after nothing. 0 is the caller itself. */
-static void scheduling_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_equal(p, 0, ALLOW);
-	ret(p, REFUSE(EPERM));
-}
-
-static void ioprio_set_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	size_t mark;
-
-	load_arg_low(p, 0);
-	mark = begin_if_equal(p, 1 /* IOPRIO_WHO_PROCESS */);
-	load_arg_low(p, 1);
-	ret_if_equal(p, 0, ALLOW); /* the caller itself: what ionice -c does */
-	end(p, mark);
-	ret(p, REFUSE(EPERM));
-}
-
-/*
- * A lease makes whoever opens the file wait until its holder lets go, up to 45 s, and takes no more than to own the file: a
- * run could stall the user's shell on ~/.bashrc, and root's the whole machine. File servers use it; builds do not.
- */
-static void fcntl_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 1);
-	ret_if_equal(p, 1024 /* F_SETLEASE */, REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-/*
- * MSG_FASTOPEN connects and sends in one call; kernels before 7.2 make no Landlock check there. EOPNOTSUPP is the kernel's own
- * answer when net.ipv4.tcp_fastopen is off, so programs fall back to connect.
- */
-static void no_fastopen(struct program *p, unsigned int flags_arg)
-{
-	load_arg_low(p, flags_arg);
-	ret_if_any_bit(p, MSG_FASTOPEN, REFUSE(EOPNOTSUPP));
-	ret(p, ALLOW);
-}
-
-static void sendto_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	no_fastopen(p, 3);
-}
-
-static void sendmsg_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	no_fastopen(p, 2);
-}
-
-static void sendmmsg_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	no_fastopen(p, 3);
-}
-
-/*
- * TCP_FASTOPEN_CONNECT puts the connection off to the first write. TCP_ULP can turn the socket into an SMC one ("smc"), which
- * Landlock takes for no TCP; its name is behind a pointer, so kernel TLS goes as well and ENOENT says "no such protocol here".
- */
-static void setsockopt_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	size_t mark;
-
-	(void)spec;
-	load_arg_low(p, 1);
-	mark = begin_if_equal(p, 6 /* IPPROTO_TCP */);
-	load_arg_low(p, 2);
-	ret_if_equal(p, 30 /* TCP_FASTOPEN_CONNECT */, REFUSE(EOPNOTSUPP));
-	ret_if_equal(p, 31 /* TCP_ULP */, REFUSE(ENOENT));
-	end(p, mark);
-	ret(p, ALLOW);
-}
-
-/*
- * A set-user-ID file outlives the run, in a tree where others may execute it: root's run would leave them a root program.
- * Only chmod can make one with anything in it; what open and mknod make is empty, and every way to fill it takes the bit away
- * from who has no CAP_FSETID. tar and install say that they could not set the mode.
- */
-static void refuse_set_uid(struct program *p, unsigned int mode_arg)
-{
-	load_arg_low(p, mode_arg);
-	ret_if_any_bit(p, 04000 /* S_ISUID */, REFUSE(EPERM));
-	ret(p, ALLOW);
-}
-
-static void chmod_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	refuse_set_uid(p, 1);
-}
-
-static void fchmodat_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	refuse_set_uid(p, 2);
-}
-
-/* The address is behind a pointer: the supervisor takes its own copy and has the broker connect. */
-static void connect_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	ret(p, SECCOMP_RET_USER_NOTIF);
-}
-
-/* When a row counts. */
-enum when {
-	WHEN_MEDIATED,
-	WHEN_ALWAYS,
-	WHEN_KILL_ALL,
-	WHEN_PEERS,
-	WHEN_KILL_ALL_OR_PEERS,
-	WHEN_TCP_ONLY,
-};
-
-static const struct judged_call {
-	int number;
-	enum when when;
-	void (*write)(struct program *p, const struct pc_filter_spec *spec);
-} judged_calls[] = {
-	{ __NR_socket, WHEN_ALWAYS, socket_block },
-	{ __NR_socketpair, WHEN_ALWAYS, socketpair_block },
-	{ __NR_clone, WHEN_ALWAYS, clone_block },
-	{ __NR_unshare, WHEN_ALWAYS, unshare_block },
-	{ __NR_ioctl, WHEN_ALWAYS, ioctl_block },
-	{ __NR_fcntl, WHEN_ALWAYS, fcntl_block },
-	{ __NR_personality, WHEN_ALWAYS, personality_block },
-	{ __NR_move_pages, WHEN_ALWAYS, pages_block },
-	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
-#ifdef __NR_chmod /* x86_64 */
-	{ __NR_chmod, WHEN_ALWAYS, chmod_block },
-#endif
-	{ __NR_fchmod, WHEN_ALWAYS, chmod_block },
-	{ __NR_fchmodat, WHEN_ALWAYS, fchmodat_block },
-	{ __NR_fchmodat2, WHEN_ALWAYS, fchmodat_block },
-	{ __NR_connect, WHEN_MEDIATED, connect_block },
-	{ __NR_kill, WHEN_KILL_ALL, kill_block },
-	{ __NR_setpriority, WHEN_KILL_ALL_OR_PEERS, setpriority_block },
-	{ __NR_prlimit64, WHEN_ALWAYS, prlimit_block },
-	{ __NR_sched_setscheduler, WHEN_PEERS, scheduling_block },
-	{ __NR_sched_setparam, WHEN_PEERS, scheduling_block },
-	{ __NR_sched_setattr, WHEN_PEERS, scheduling_block },
-	{ __NR_ioprio_set, WHEN_KILL_ALL_OR_PEERS, ioprio_set_block },
-	{ __NR_sendto, WHEN_TCP_ONLY, sendto_block },
-	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },
-	{ __NR_sendmmsg, WHEN_TCP_ONLY, sendmmsg_block },
-	{ __NR_setsockopt, WHEN_TCP_ONLY, setsockopt_block },
-};
-
-#define JUDGED_CALLS (sizeof(judged_calls) / sizeof(judged_calls[0]))
-
-static bool is_judged(const struct judged_call *call, const struct pc_filter_spec *spec)
-{
-	switch (call->when) {
-	case WHEN_ALWAYS:
-		return true;
-	case WHEN_KILL_ALL:
-		return (spec->groups & PC_REFUSE_KILL_ALL) != 0;
-	case WHEN_PEERS:
-		return (spec->groups & PC_REFUSE_PEERS) != 0;
-	case WHEN_KILL_ALL_OR_PEERS:
-		return (spec->groups & (PC_REFUSE_KILL_ALL | PC_REFUSE_PEERS)) != 0;
-	case WHEN_TCP_ONLY:
-		return spec->tcp_only;
-	case WHEN_MEDIATED:
-		return spec->mediated;
-	}
-	return true;
-}
 
 /* ---- the tree by number ----------------------------------------------------------------------------------------------- */
 
@@ -578,12 +80,15 @@ static uint32_t mark_of(size_t judged)
 
 static int add_judged_calls(scmp_filter_ctx ctx, const struct pc_filter_spec *spec)
 {
-	for (size_t i = 0; i < JUDGED_CALLS; i++) {
+	size_t count;
+	const struct pc_judged_call *judged = pc_judged_calls(&count);
+
+	for (size_t i = 0; i < count; i++) {
 		int rc;
 
-		if (!is_judged(&judged_calls[i], spec))
+		if (!pc_is_judged(&judged[i], spec))
 			continue;
-		rc = seccomp_rule_add_exact(ctx, mark_of(i), judged_calls[i].number, 0);
+		rc = seccomp_rule_add_exact(ctx, mark_of(i), judged[i].number, 0);
 		if (rc < 0)
 			return rule_error(rc);
 	}
@@ -707,13 +212,16 @@ static void skip_known_checks(struct program *p, size_t tree)
 /* Turns each mark in insn[from..to) into a jump to its block, which is written behind the program. */
 static int link_blocks(struct program *p, const struct pc_filter_spec *spec, size_t from, size_t to)
 {
-	for (size_t i = 0; i < JUDGED_CALLS; i++) {
+	size_t count;
+	const struct pc_judged_call *judged = pc_judged_calls(&count);
+
+	for (size_t i = 0; i < count; i++) {
 		size_t block = p->count;
 		bool found = false;
 
-		if (!is_judged(&judged_calls[i], spec))
+		if (!pc_is_judged(&judged[i], spec))
 			continue;
-		judged_calls[i].write(p, spec);
+		judged[i].write(p, spec);
 		if (p->is_full)
 			return -E2BIG;
 
