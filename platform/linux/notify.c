@@ -7,6 +7,7 @@
  */
 #include "notify.h"
 #include "broker.h"
+#include "caller.h"
 #include "cleanup.h"
 #include "filter_eval.h"
 #include "uapi.h"
@@ -14,8 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <seccomp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,10 +26,6 @@
 
 /* Connections under way at once; one more is refused. A run that waits on so many has other worries. */
 #define MAX_PENDING 4096
-
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
-#endif
 
 struct pending {
 	uint64_t id;
@@ -78,35 +73,11 @@ static void record(struct pc_notify *notify, const struct pc_denial *denial)
 	denials->list[denials->count++].count = 1;
 }
 
-static void name_call(struct pc_denial *denial, int number)
-{
-	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
-
-	if (name)
-		snprintf(denial->call, sizeof(denial->call), "%s", name);
-	else
-		snprintf(denial->call, sizeof(denial->call), "call %d", number);
-	free(name);
-}
-
-/* For people to read; the process may be gone, or rename itself. */
-static void name_process(struct pc_denial *denial, uint32_t pid)
-{
-	cleanup_fd int fd = -1;
-	char path[40];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, denial->process, sizeof(denial->process) - 1);
-	denial->process[n > 0 ? n - 1 : 0] = '\0'; /* without the newline */
-}
-
 static void describe(struct pc_denial *denial, const struct seccomp_notif *request)
 {
 	*denial = (struct pc_denial) { .args = { request->data.args[0], request->data.args[1], request->data.args[2] } };
-	name_call(denial, request->data.nr);
-	name_process(denial, request->pid);
+	pc_call_name(request->data.nr, denial->call, sizeof(denial->call));
+	pc_caller_name(request->pid, denial->process, sizeof(denial->process));
 }
 
 /* ---- answers -------------------------------------------------------------------------------------------------------------- */
@@ -125,40 +96,6 @@ static bool is_alive(const struct pc_notify *notify, uint64_t id)
 	return ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* A pidfd of the thread, or before Linux 6.9 of its process, whose descriptors are the same unless it went out of its way. */
-static int open_thread(uint32_t tid)
-{
-	char path[40], line[256];
-	unsigned int tgid = 0;
-	FILE *status;
-	int fd;
-
-	fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
-	if (fd >= 0 || errno != EINVAL)
-		return fd < 0 ? -errno : fd;
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	status = fopen(path, "re");
-	if (!status)
-		return -errno;
-	while (fgets(line, sizeof(line), status) && sscanf(line, "Tgid: %u", &tgid) != 1)
-		;
-	fclose(status);
-	fd = (int)syscall(SYS_pidfd_open, tgid, 0);
-	return fd < 0 ? -errno : fd;
-}
-
-static int copy_socket(uint32_t tid, int fd)
-{
-	cleanup_fd int thread = -1;
-	int copy;
-
-	thread = open_thread(tid);
-	if (thread < 0)
-		return thread;
-	copy = (int)syscall(SYS_pidfd_getfd, thread, fd, 0);
-	return copy < 0 ? -errno : copy;
-}
-
 static bool is_relative(const struct pc_broker_request *to)
 {
 	sa_family_t family;
@@ -169,34 +106,17 @@ static bool is_relative(const struct pc_broker_request *to)
 	return family == AF_UNIX && to->address[sizeof(family)] != '\0' && to->address[sizeof(family)] != '/';
 }
 
-static int open_directory_of(uint32_t tid)
-{
-	char path[40];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/cwd", tid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int copy_address(const struct seccomp_notif *request, struct pc_broker_request *to)
 {
-	struct iovec local, remote;
 	/* The kernel reads an int. */
 	int size = (int)request->data.args[2];
-	ssize_t n;
 
 	if (size < 0 || size > PC_BROKER_ADDRESS)
 		return -EINVAL;
 	to->address_size = (uint32_t)size;
 	if (size == 0)
 		return 0;
-	local = (struct iovec) { to->address, (size_t)size };
-	remote = (struct iovec) { (void *)(uintptr_t)request->data.args[1], (size_t)size };
-	n = process_vm_readv((pid_t)request->pid, &local, 1, &remote, 1, 0);
-	if (n < 0)
-		return errno == EPERM ? -EACCES : -EFAULT;
-	return n == size ? 0 : -EFAULT;
+	return pc_caller_read(request->pid, request->data.args[1], to->address, (size_t)size);
 }
 
 static int send_request(const struct pc_notify *notify, const struct pc_broker_request *to, int socket, int directory)
@@ -315,11 +235,11 @@ static int mediate(struct pc_notify *notify, const struct seccomp_notif *request
 	memcpy(denial->address, to.address, to.address_size);
 	denial->address_size = to.address_size;
 	denial->args[1] = denial->args[2] = 0; /* an address of the caller's memory tells nobody anything */
-	socket = copy_socket(request->pid, (int)request->data.args[0]);
+	socket = pc_caller_descriptor(request->pid, (int)request->data.args[0]);
 	if (socket < 0)
 		return socket;
 	if (is_relative(&to)) {
-		directory = open_directory_of(request->pid);
+		directory = pc_caller_directory(request->pid);
 		if (directory < 0)
 			return directory;
 	}
