@@ -28,4 +28,12 @@ M.policy = {
   build_profile = policy.build_profile,
 }
 
-return M
+--- procage.hosts: made when asked for, since a run does not need them.
+return setmetatable(M, {
+  __index = function(_, key)
+    if key == "hosts" then
+      M.hosts = require("procage.hosts")
+      return M.hosts
+    end
+  end,
+})
