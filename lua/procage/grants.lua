@@ -30,7 +30,9 @@ function M.rights(bits, abi)
   -- A device node made in a writable tree would reach the device; nothing else needs an ioctl on one.
   local write = all & ~(by_name.MAKE_CHAR | by_name.MAKE_BLOCK | (by_name.IOCTL_DEV or 0))
   local device = by_name.READ_FILE | by_name.WRITE_FILE | (by_name.TRUNCATE or 0) | (by_name.IOCTL_DEV or 0)
-  return { all = all, list = list, read = read, write = write, device = device, unix = by_name.RESOLVE_UNIX or 0 }
+  return {
+    by_name = by_name, all = all, list = list, read = read, write = write, device = device, unix = by_name.RESOLVE_UNIX or 0,
+  }
 end
 
 --- Devices that harm nobody. tty is the session's own terminal, and a run's session starts without one.

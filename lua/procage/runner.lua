@@ -8,6 +8,7 @@ local fit = require("procage.fit")
 local handoff = require("procage.handoff")
 local hosts = require("procage.host")
 local inert = require("procage.inert")
+local model = require("procage.model")
 local outcomes = require("procage.outcome")
 local path = require("procage.path")
 local plans = require("procage.plan")
@@ -180,6 +181,18 @@ function Policy:explain(host)
     return nil, report
   end
   return report, fitted
+end
+
+--- What a run may do, as `procage.model` judges it. Looks at the disk as it is now; makes nothing.
+---@param host? procage.Host  another one
+---@return procage.View? view
+---@return string? message
+function Policy:view(host)
+  local report, fitted = self:explain(host)
+  if not report then
+    return nil, fitted --[[@as string]]
+  end
+  return model.view(fitted, host and hosts.complete(host) or self.host, survey_room.look(fitted, self.context.visible), report)
 end
 
 -- ---- Plans ----------------------------------------------------------------------------------------------------------------

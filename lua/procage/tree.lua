@@ -182,7 +182,9 @@ function Writer:carve(protected, survey)
 end
 
 --- Masks, but not one beneath another, and none on what a private directory covers unless it was put back.
-local function to_mask(survey)
+---@param survey procage.Survey
+---@return { path: string, kind: string }[]
+function M.to_mask(survey)
   local visible = {}
   for _, list in ipairs({ survey.put_back, survey.write }) do
     table.move(list, 1, #list, #visible + 1, visible)
@@ -258,7 +260,7 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
   M.put_back(writer, readable, writable, covers, survey)
   writer:carve(uses["bind-read-only"] and survey.protected or {}, survey)
   if uses["mask"] then
-    for _, entry in ipairs(to_mask(survey)) do
+    for _, entry in ipairs(M.to_mask(survey)) do
       local tree = path.resolved_tree_of(entry.path, survey.write)
       if tree then
         writer:pin_above(entry.path, tree)
