@@ -21,6 +21,7 @@ dependencies = {
 }
 external_dependencies = {
   SECCOMP = { header = "seccomp.h" },
+  TOMLPLUSPLUS = { header = "toml++/toml.h" },
 }
 build = {
   type = "cmake",

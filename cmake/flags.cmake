@@ -5,9 +5,12 @@ include(CheckCCompilerFlag)
 
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 
 target_compile_options(procage_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -fvisibility=hidden)
 target_compile_definitions(procage_flags INTERFACE _GNU_SOURCE)
@@ -24,6 +27,16 @@ if(PROCAGE_SANITIZE)
     -Wno-maybe-uninitialized -Wno-sign-conversion)
   target_link_options(procage_flags INTERFACE -fsanitize=address,undefined)
 endif()
+
+# What core/toml.cpp takes of C++ comes into our own files: no package more for users, and no second copy for a host that has
+# its own. A sanitizer brings the shared one with it.
+add_library(procage_static_cxx INTERFACE)
+if(NOT PROCAGE_SANITIZE)
+  target_link_options(procage_static_cxx INTERFACE
+    -static-libstdc++ -static-libgcc -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)
+endif()
+# Templates of std are visible whatever the flags say.
+target_link_options(procage_static_cxx INTERFACE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/hide_cxx.map)
 
 # Hardening where the optimiser runs for users. _FORTIFY_SOURCE is undefined first: some distributions predefine another level.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

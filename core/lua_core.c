@@ -18,5 +18,6 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_fs(L);
 	pc_open_run(L);
 	pc_open_probe(L);
+	pc_open_toml(L);
 	return 1;
 }
