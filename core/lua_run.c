@@ -159,13 +159,25 @@ static void check_words(lua_State *L, int spec, struct pc_command *command)
 	command->directory = option_path(L, spec, "directory", false);
 }
 
+static enum pc_observes option_observes(lua_State *L, int spec)
+{
+	static const char *const names[] = { "none", "refused", "all", NULL };
+	static const enum pc_observes values[] = { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_ALL };
+	enum pc_observes value = PC_OBSERVES_NONE;
+
+	if (lua_getfield(L, spec, "observes") != LUA_TNIL)
+		value = values[luaL_checkoption(L, -1, NULL, names)];
+	lua_pop(L, 1);
+	return value;
+}
+
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
 	static const char *const keys[] = { "argv",	  "env",       "programs",     "cwd",		"directory",
 					    "stdin",	  "stdin_fd",  "stdin_path",   "is_input_open", "stdout_fd",
 					    "stderr_fd",  "is_merged", "has_terminal", "takes_signals", "capture_bytes",
 					    "timeout_ms", "cgroup",    "memory_bytes", "processes",	"grace_ms",
-					    NULL };
+					    "observes",	  NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -181,6 +193,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	run->capture_bytes = (size_t)option_integer(L, spec, "capture_bytes", 1 << 20, 0);
 	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
 	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
+	run->observes = option_observes(L, spec);
 	command->cgroup = option_path(L, spec, "cgroup", false);
 	command->cgroup_limits.memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
 	command->cgroup_limits.processes = (uint64_t)option_integer(L, spec, "processes", 0, 1);
@@ -194,8 +207,7 @@ static int result_gc(lua_State *L)
 {
 	struct pc_result *result = luaL_checkudata(L, 1, RESULT);
 
-	pc_capture_free(&result->out);
-	pc_capture_free(&result->err);
+	pc_result_free(result);
 	return 0;
 }
 
@@ -286,6 +298,34 @@ static void push_denials(lua_State *L, const struct pc_denials *denials)
 	}
 }
 
+/* {is_recorded=, more=, {path=, wanted=, refused=, call=, process=, errno=, error=, count=} ...} */
+static void push_accesses(lua_State *L, const struct pc_accesses *accesses)
+{
+	size_t i;
+
+	lua_createtable(L, (int)accesses->count, 2);
+	set_boolean(L, "is_recorded", accesses->is_recorded);
+	set_integer(L, "more", (lua_Integer)accesses->more);
+	for (i = 0; i < accesses->count; i++) {
+		const struct pc_access *access = &accesses->list[i];
+
+		lua_createtable(L, 0, 8);
+		lua_pushstring(L, access->path);
+		lua_setfield(L, -2, "path");
+		set_integer(L, "wanted", (lua_Integer)access->wanted);
+		set_integer(L, "refused", (lua_Integer)access->refused);
+		lua_pushstring(L, access->call);
+		lua_setfield(L, -2, "call");
+		lua_pushstring(L, access->process);
+		lua_setfield(L, -2, "process");
+		set_integer(L, "errno", access->error);
+		lua_pushstring(L, strerror(access->error));
+		lua_setfield(L, -2, "error");
+		set_integer(L, "count", (lua_Integer)access->count);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
 static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_result *result)
 {
 	lua_createtable(L, 0, 16);
@@ -297,6 +337,8 @@ static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_
 	set_integer(L, "memory_kills", (lua_Integer)result->memory_kills);
 	push_denials(L, &result->denials);
 	lua_setfield(L, -2, "denials");
+	push_accesses(L, &result->accesses);
+	lua_setfield(L, -2, "accesses");
 	if (run->stdout_fd < 0) {
 		push_capture(L, &result->out);
 		lua_setfield(L, -2, "stdout");
@@ -338,7 +380,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
  *
  * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
- * capture_bytes?, timeout_ms?, grace_ms?, cgroup?, memory_bytes?, processes?}) -> outcome | nil, message, errno, {step, op, path, errno}
+ * capture_bytes?, timeout_ms?, grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "all")}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {
@@ -498,8 +540,7 @@ static int running_gc(lua_State *L)
 		return 0;
 	pc_run_finish(object->running, &unused);
 	object->running = NULL;
-	pc_capture_free(&unused.out);
-	pc_capture_free(&unused.err);
+	pc_result_free(&unused);
 	return 0;
 }
 

@@ -123,6 +123,7 @@ struct pc_filter_spec {
 	bool datagram;	     /* ... also SOCK_DGRAM ones */
 	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
 	bool no_unix;  /* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
+	bool observed; /* calls that name files are notifications */
 	bool tcp_only; /* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
 };
 
@@ -332,6 +333,27 @@ struct pc_denials {
 	struct pc_denial list[PC_MAX_DENIALS];
 };
 
+/* Not a right of Landlock's: mode, owner, times, attributes. */
+#define PC_ACCESS_METADATA (1ull << 32)
+
+/* What a run did with one path, as the path observer saw it. (observe.c) */
+struct pc_access {
+	char *path;		  /* resolved, as the run sees it; malloc'ed */
+	uint64_t wanted, refused; /* LANDLOCK_ACCESS_FS_* bits and PC_ACCESS_METADATA */
+	int error;		  /* positive errno that the caller saw, where something was refused */
+	char call[24], process[16];
+	uint64_t count;
+};
+
+struct pc_accesses {
+	bool is_recorded; /* false: nobody looked */
+	size_t count;
+	uint64_t more; /* further ones, beyond what is kept */
+	struct pc_access *list;
+};
+
+void pc_accesses_free(struct pc_accesses *accesses);
+
 /* How to look after a run. */
 struct pc_notify;
 struct pc_supervision {
@@ -363,6 +385,7 @@ struct pc_result {
 	uint64_t memory_kills; /* processes that the kernel killed at the limit of memory, where there is a cgroup */
 	struct pc_capture out, err;
 	struct pc_denials denials;
+	struct pc_accesses accesses;
 };
 
 struct pc_supervisor;
@@ -392,10 +415,14 @@ int pc_supervise_give(struct pc_supervisor *supervisor, const char *data, size_t
 size_t pc_supervise_ungiven(const struct pc_supervisor *supervisor);
 void pc_supervise_end_input(struct pc_supervisor *supervisor);
 
-/* Ends the run if it is not over and waits until it is dead. Free the captures of `result` with pc_capture_free(). */
+/* Ends the run if it is not over and waits until it is dead. Free `result` with pc_result_free(). */
 void pc_supervise_finish(struct pc_supervisor *supervisor, struct pc_result *result);
 
 void pc_capture_free(struct pc_capture *capture);
+void pc_result_free(struct pc_result *result);
+
+/* Which of the accesses to files are kept, where the plan has them seen. */
+enum pc_observes { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_ALL };
 
 /* One whole run: pipes, spawn, supervision. (run.c) */
 struct pc_run {
@@ -410,6 +437,7 @@ struct pc_run {
 	bool takes_signals;	  /* SIGINT, SIGTERM and SIGHUP sent to this thread's process end the run instead */
 	size_t capture_bytes;
 	int64_t timeout_ms, grace_ms; /* -1: no timeout */
+	enum pc_observes observes;
 };
 
 /*

@@ -3,15 +3,19 @@
 --- It shows what the supervisor answered: system calls of the filter and mediated connections. It is never evidence that
 --- nothing else was refused, and its note says so.
 
+local denied_paths = require("procage.denied_paths")
+local remedy = require("procage.remedy")
+
 local M = {}
 
 ---@class procage.Denial
 ---@field text string  what was refused, to whom, how often; control characters escaped
----@field kind "unix"|"inet"|"nested"|"syscall"
+---@field kind "path"|"unix"|"inet"|"nested"|"syscall"
 ---@field clause string
 ---@field errno integer
 ---@field count integer
----@field allow? string  the smallest change of the configuration; nil: none is offered
+---@field allow? string  the option that would allow it, tried by building the policy with it; nil: none is offered
+---@field config? string  the same as a line of the [sandbox] table
 
 ---@class procage.Denials
 ---@field denied procage.Denial[]  at most ten, most specific first
@@ -80,17 +84,33 @@ function M.address_text(address)
   return ("an address of family %s"):format(tostring(family))
 end
 
-local function widen_network(fitted)
-  return fitted.network == "none" and '--net loopback, or --net all for the outside' or "--net all"
+local ALL = { network = "all" }
+
+--- 127.0.0.0/8, ::1, and the former spelt as IPv6.
+local function is_loopback(target)
+  for _, pattern in ipairs({ "^127%.", "^%[0:0:0:0:0:0:0:1%]", "^%[0:0:0:0:0:ffff:7f" }) do
+    if target:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+local function reach(fitted, target)
+  if fitted.network == "none" and target and is_loopback(target) then
+    return { network = "loopback" }, { op = "connect", target = target, is_loopback = true }
+  end
+  return ALL, { op = "connect", target = target or "the network" }
 end
 
 local function describe_connect(raw, fitted)
   local target = M.address_text(raw.address or "")
   if family_of(raw.address or "") ~= AF_UNIX then
-    return "inet", "network", "connect to " .. target, widen_network(fitted)
+    return "inet", "network", "connect to " .. target, reach(fitted, target)
   elseif target:sub(1, 1) == "/" then
-    return "unix", "sockets", "connect to the Unix socket " .. target,
-      ("--set 'sockets=[\"%s\"]' (the program behind it acts with the user's rights)"):format(target)
+    -- The program behind it acts with the user's rights.
+    return "unix", "sockets", "connect to the Unix socket " .. target, { sockets = { target } },
+      { op = "unix", target = target }
   end
   return "unix", target:sub(1, 1) == "@" and "abstract" or "sockets", "connect to the Unix socket " .. target
 end
@@ -100,7 +120,7 @@ local function describe_socket(raw, fitted)
   if family == AF_UNIX then
     return "unix", "sockets", kind == SOCK_DGRAM and "a Unix datagram socket" or "a Unix socket of type " .. kind
   elseif family == AF_INET or family == AF_INET6 then
-    return "inet", "network", ("socket(%s)"):format(FAMILIES[family]), widen_network(fitted)
+    return "inet", "network", ("socket(%s)"):format(FAMILIES[family]), reach(fitted)
   end
   return "inet", "network", ("socket(%s)"):format(FAMILIES[family] or "family " .. family)
 end
@@ -116,7 +136,7 @@ local function describe_namespaces(raw)
   return "nested", "signals", ("%s(%s): a sandbox cannot start inside this one"):format(raw.call, what)
 end
 
----@return string kind, string clause, string text, string? allow
+---@return string kind, string clause, string text, table? change, table? asks
 local function describe(raw, fitted)
   if raw.call == "connect" then
     return describe_connect(raw, fitted)
@@ -131,15 +151,42 @@ local function describe(raw, fitted)
 end
 
 --- The more a line says of what was wanted, the further up it stands.
-local RANK = { unix = 1, inet = 2, nested = 3, syscall = 4 }
+local RANK = { path = 1, unix = 2, inet = 3, nested = 4, syscall = 5 }
 
-local function line_of(raw, fitted)
-  local kind, clause, what, allow = describe(raw, fitted)
+local function text_of(what, raw)
   local text = ("%s: %s"):format(what, raw.error)
   if raw.process ~= "" then
     text = text .. (" (by %s)"):format(escape(raw.process))
   end
-  return { text = text, kind = kind, clause = clause, errno = raw.errno, count = raw.count, allow = allow }
+  return text
+end
+
+local function line_of(raw, fitted)
+  local kind, clause, what, change, asks = describe(raw, fitted)
+  return {
+    text = text_of(what, raw),
+    kind = kind,
+    clause = clause,
+    errno = raw.errno,
+    count = raw.count,
+    rank = RANK[kind],
+    change = change,
+    asks = asks,
+  }
+end
+
+local function line_of_path(entry, denied)
+  return {
+    text = text_of(escape(denied.what), entry),
+    kind = "path",
+    clause = denied.clause,
+    errno = entry.errno,
+    count = entry.count,
+    -- What a program only wanted to read it may well do without: behind the calls.
+    rank = denied.rank == 1 and RANK.path or RANK.syscall + denied.rank,
+    change = denied.change,
+    asks = denied.asks,
+  }
 end
 
 --- One line a distinct text: registers differ that no text tells.
@@ -170,11 +217,45 @@ local function has_own_network(fitted)
   return false
 end
 
----@param raw table  as core.run returns it
+--- What the record shows, and what it cannot.
+local function note_of(raw, accesses)
+  if not raw.is_recorded then
+    return "refusals are not recorded: denials = off, or this host has no notifications"
+  elseif accesses and accesses.is_recorded then
+    return "refused system calls and connections, and files as an observer saw them: it can be mistaken, and misses what a \z
+      program is started from"
+  end
+  return "refused system calls and connections; files that were refused are not listed, the program's own message names them \z
+    (denials = \"paths\" lists them)"
+end
+
+--- The first lines, each with the change that would allow it.
+local function finish(lines, policy)
+  local denied, more = {}, 0
+  for i, line in ipairs(lines) do
+    if i <= MAX_LINES then
+      if policy then
+        line.allow, line.config = remedy.checked(policy, line.change, line.asks)
+      end
+      line.place, line.rank, line.change, line.asks = nil, nil, nil, nil
+      denied[i] = line
+    else
+      more = more + line.count
+    end
+  end
+  return denied, more
+end
+
+---@param raw table  the denials that core.run returns
 ---@param fitted procage.Profile
+---@param accesses? table  its accesses
+---@param policy? procage.Policy  that a change is tried with; nil: none is offered
 ---@return procage.Denials
-function M.of(raw, fitted)
-  local lines, more = {}, raw.more
+function M.of(raw, fitted, accesses, policy)
+  if policy and policy:recorded() == "off" then
+    raw, accesses = { is_recorded = false, more = 0 }, nil
+  end
+  local lines = {}
   local own_network = has_own_network(fitted)
   for _, entry in ipairs(raw) do
     -- Without a route of its own the host may lack one; that is no refusal of ours.
@@ -182,29 +263,22 @@ function M.of(raw, fitted)
       lines[#lines + 1] = line_of(entry, fitted)
     end
   end
+  for _, found in ipairs(accesses and policy and denied_paths.of(accesses, policy) or {}) do
+    lines[#lines + 1] = line_of_path(found.entry, found.denied)
+  end
   lines = merge(lines)
   for i, line in ipairs(lines) do
     line.place = i
   end
   table.sort(lines, function(a, b)
-    if RANK[a.kind] ~= RANK[b.kind] then
-      return RANK[a.kind] < RANK[b.kind]
+    if a.rank ~= b.rank then
+      return a.rank < b.rank
     end
     return a.place < b.place
   end)
-  local denied = {}
-  for i, line in ipairs(lines) do
-    line.place = nil
-    if i <= MAX_LINES then
-      denied[i] = line
-    else
-      more = more + line.count
-    end
-  end
-  local note = raw.is_recorded
-      and "refused system calls and connections; files that were refused are not listed, the program's own message names them"
-    or "refusals are not recorded on this host"
-  return { denied = denied, more = more, note = note }
+  local denied, more = finish(lines, policy)
+  more = more + raw.more + (accesses and accesses.more or 0)
+  return { denied = denied, more = more, note = note_of(raw, accesses) }
 end
 
 return M

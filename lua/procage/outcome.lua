@@ -20,6 +20,7 @@ local M = {}
 ---@field memory_kills integer  processes that the kernel killed at limits.memory_bytes
 ---@field report procage.Row[]
 ---@field denials procage.Denials
+---@field accesses? table[]  {path, wanted, refused, call, process, count}: what the path observer kept
 ---@field appeared procage.Appeared[]
 ---@field notices string[]  gaps, what was found while planning, and the events
 ---@field events string[]  what this run did that someone should look at
@@ -27,10 +28,9 @@ local M = {}
 local SIGKILL = 9
 
 ---@param raw table  as core.run returns it
----@param report procage.Row[]
----@param fitted procage.Profile
+---@param policy procage.Policy
 ---@return procage.Outcome
-function M.new(raw, report, fitted)
+function M.new(raw, policy)
   return {
     status = raw.status,
     -- Nobody but the kernel or another process of the user kills init.
@@ -46,8 +46,9 @@ function M.new(raw, report, fitted)
     duration_ms = raw.duration_us // 1000,
     usage = { user_us = raw.user_us, system_us = raw.system_us, max_rss_kib = raw.max_rss_kib },
     memory_kills = raw.memory_kills,
-    report = report,
-    denials = denials.of(raw.denials, fitted),
+    report = policy.report,
+    denials = denials.of(raw.denials, policy.fitted, raw.accesses, policy),
+    accesses = raw.accesses.is_recorded and raw.accesses or nil,
     appeared = {},
     notices = {},
     events = {},

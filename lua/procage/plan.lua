@@ -105,8 +105,9 @@ local function write_landlock(out, profile, survey, host, uses, bits)
 end
 
 --- The filter follows from the network that fit could give, not from the one that was asked for.
+---@param is_observed? boolean  the path observer sees the calls that name files
 ---@return table
-function M.filter(profile, host, uses)
+function M.filter(profile, host, uses, is_observed)
   local groups = {}
   for mechanism, group in pairs(FILTER_GROUPS) do
     if uses[mechanism] then
@@ -122,6 +123,7 @@ function M.filter(profile, host, uses)
       tcp_only = true,
       mediated = uses["mediated-connect"] or false,
       no_unix = uses["seccomp-no-unix"] or false,
+      observed = is_observed or false,
     }
   end
   local is_open = profile.network == "all" or uses["netns"] and profile.network == "loopback"
@@ -131,7 +133,30 @@ function M.filter(profile, host, uses)
     datagram = is_open,
     mediated = uses["mediated-connect"] or false,
     no_unix = uses["seccomp-no-unix"] or false,
+    observed = is_observed or false,
   }
+end
+
+--- What is told of refusals, where the host and the form of the run have notifications at all.
+---@param denials "off"|"calls"|"paths"
+---@return "off"|"calls"|"paths"
+function M.recorded(denials, host, supervisor)
+  return host.seccomp_notify and supervisor ~= false and denials or "off"
+end
+
+--- The filter as it is installed. A refusal that is recorded is a notification; allowed calls pay nothing for it.
+local function write_filter(out, profile, host, uses, denials)
+  local is_observed = denials == "paths"
+  local bpf, message, code = core.seccomp_filter(M.filter(profile, host, uses, is_observed))
+  if not bpf then
+    return nil, message, code
+  end
+  local filter = { a = out:bytes(bpf), value = #bpf // 8 }
+  if uses["mediated-connect"] or denials ~= "off" then
+    filter.b, filter.notify = denials == "off" and filter.a or out:bytes(core.seccomp_notified(bpf)), true
+  end
+  out:add("seccomp", filter)
+  return true
 end
 
 --- Where the broker may connect: as the run sees the paths.
@@ -186,10 +211,11 @@ end
 ---@param profile procage.Profile  fitted
 ---@param host procage.Host
 ---@param survey procage.Survey
+---@param denials? "off"|"calls"|"paths"  what is recorded, as M.recorded gives it; default: calls
 ---@return userdata? plan
 ---@return string? message
 ---@return integer? code
-function M.make(profile, host, survey)
+function M.make(profile, host, survey, denials)
   if profile.unconfined then
     return make_unconfined(profile)
   end
@@ -225,15 +251,10 @@ function M.make(profile, host, survey)
   if rights ~= nil then
     out:add("landlock_restrict")
   end
-  local bpf, message, code = core.seccomp_filter(M.filter(profile, host, uses))
-  if not bpf then
+  local ok, message, code = write_filter(out, profile, host, uses, denials or M.recorded("calls", host))
+  if not ok then
     return nil, message, code
   end
-  local filter = { a = out:bytes(bpf), value = #bpf // 8 }
-  if uses["mediated-connect"] then
-    filter.b, filter.notify = out:bytes(core.seccomp_notified(bpf)), true
-  end
-  out:add("seccomp", filter)
   return core.plan(out:encode())
 end
 

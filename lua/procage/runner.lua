@@ -33,6 +33,7 @@ Policy.__index = Policy
 ---@field home? string
 ---@field env? table<string, string>  the caller's environment; default: this process's
 ---@field host? procage.Host  a poorer one than this machine is
+---@field observes? "all"  every access to a file is kept (outcome.accesses), not only those that were refused
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 --- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
@@ -65,6 +66,43 @@ local function check_host(given, real)
   return true
 end
 
+--- The profile that a policy makes of a configuration, resolved on this disk.
+---@return procage.Profile?
+---@return table|string context  or the message
+---@return string[]? notices
+local function make_profile(name, checked, options, caller)
+  local context, message = resolve.context(options, caller)
+  if not context then
+    return nil, message
+  end
+  local profile
+  profile, message = policy.build_profile(name, checked, context, { real_path = core.real_path })
+  if not profile then
+    return nil, message
+  end
+  -- A readable tree beneath a directory that the private tmp covers is put back.
+  for _, tree in ipairs(checked.readable) do
+    table.insert(context.visible, path.expand_home(tree, context.home))
+  end
+  if checked.mode == "off" and not profile.unconfined then
+    profile.unconfined = "mode = off"
+  end
+  local notices
+  profile, notices = resolve.profile(profile, context)
+  if not profile then
+    return nil, notices
+  end
+  return profile, context, notices
+end
+
+--- For remedies: the profile as it would be under another configuration, nil when there would be none.
+local function remaker(name, options, caller)
+  return function(config)
+    local checked = config_room.parse(config)
+    return checked and make_profile(name, checked, options, caller) or nil
+  end
+end
+
 ---@param name string  a shipped policy or a file
 ---@param config? table
 ---@param options procage.LoadOptions
@@ -80,27 +118,9 @@ function M.load(name, config, options)
   if not checked then
     return nil, message, "config"
   end
-  local context
-  context, message = resolve.context(options, caller)
-  if not context then
-    return nil, message, "config"
-  end
-  local profile
-  profile, message = policy.build_profile(name, checked, context, { real_path = core.real_path })
+  local profile, context, notices = make_profile(name, checked, options, caller)
   if not profile then
-    return nil, message, "config"
-  end
-  -- A readable tree beneath a directory that the private tmp covers is put back.
-  for _, tree in ipairs(checked.readable) do
-    table.insert(context.visible, path.expand_home(tree, context.home))
-  end
-  if checked.mode == "off" and not profile.unconfined then
-    profile.unconfined = "mode = off"
-  end
-  local notices
-  profile, notices = resolve.profile(profile, context)
-  if not profile then
-    return nil, notices, "config"
+    return nil, context, "config"
   end
   local self = setmetatable({
     name = name,
@@ -110,6 +130,10 @@ function M.load(name, config, options)
     caller_env = caller,
     load_notices = notices,
     given_host = options.host,
+    denials = options.observes and "paths" or checked.denials,
+    observes = options.observes,
+    config = checked,
+    again = remaker(name, options, caller),
   }, Policy)
   local fitted, why, code = self:fit()
   if not fitted and not (options.explains and code == fit.UNAVAILABLE) then
@@ -144,6 +168,7 @@ function M.adopt(profile, options)
     caller_env = caller,
     load_notices = {},
     supervisor = options.supervisor,
+    denials = "calls",
     given_host = options.narrow(hosts.complete(core.probe())),
   }, Policy)
   return self:fit()
@@ -224,6 +249,11 @@ local function hidden_inside(survey)
   return names
 end
 
+--- What this host lets us tell of refusals.
+function Policy:recorded()
+  return plans.recorded(self.denials, self.host, self.supervisor)
+end
+
 --- The plan, made when first needed and again when what it rests on has changed.
 function Policy:plan()
   if self.made and is_fresh(self.survey, self.fitted) then
@@ -239,7 +269,7 @@ function Policy:plan()
     error(survey, 0)
   end
   survey.mount_text = disk.read("/proc/self/mountinfo")
-  local made, message, code = plans.make(self.fitted, self.host, survey)
+  local made, message, code = plans.make(self.fitted, self.host, survey, self:recorded())
   if not made then
     return nil, message, code
   end
@@ -366,6 +396,7 @@ local function specification(self, cmd, cwd, directory)
     timeout_ms = cmd.timeout_ms or self.fitted.limits.timeout_ms,
     grace_ms = self.fitted.limits.grace_ms,
     capture_bytes = self.fitted.limits.output_bytes,
+    observes = self:recorded() == "paths" and (self.observes or "refused") or nil,
   }
   local limits = self.fitted.limits
   for mechanism, name in pairs({ ["cgroup-memory"] = "memory_bytes", ["cgroup-pids"] = "processes" }) do
@@ -448,7 +479,7 @@ end
 ---@param begun table  of Policy:attempt
 ---@param raw table  as core.run returns it
 local function conclude(self, begun, raw)
-  local outcome = outcomes.new(raw, self.report, self.fitted)
+  local outcome = outcomes.new(raw, self)
   local removed, left
   if begun.directory then
     removed, left = private.remove(begun.directory, begun.lock)

@@ -10,6 +10,7 @@
 #include "caller.h"
 #include "cleanup.h"
 #include "filter_eval.h"
+#include "observe.h"
 #include "uapi.h"
 
 #include <errno.h>
@@ -44,6 +45,7 @@ struct pc_notify {
 	struct pending *pending;
 	size_t pending_count, pending_room;
 	struct pc_denials denials;
+	struct pc_observer *observer; /* NULL: nobody looks */
 };
 
 /* ---- records -------------------------------------------------------------------------------------------------------------- */
@@ -257,12 +259,30 @@ static int mediate(struct pc_notify *notify, const struct seccomp_notif *request
 	return 0;
 }
 
+/*
+ * The one kind of call that goes on, and so the kernel reads its memory anew: nothing was decided here, its rules are what they
+ * were. Source: seccomp_unotify(2), "Design goals; use of SECCOMP_USER_NOTIF_FLAG_CONTINUE".
+ */
+static void look_and_continue(const struct pc_notify *notify, const struct seccomp_notif *request)
+{
+	struct seccomp_notif_resp response = { .id = request->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+
+	if (notify->observer)
+		pc_observe(notify->observer, request->pid, &request->data);
+	while (ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno == EINTR)
+		;
+}
+
 static void serve_request(struct pc_notify *notify, const struct seccomp_notif *request)
 {
 	uint32_t would = pc_filter_answer(notify->answers, notify->answer_count, &request->data);
 	struct pc_denial denial;
 	int rc;
 
+	if (would == (SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_OBSERVE)) {
+		look_and_continue(notify, request);
+		return;
+	}
 	if ((would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF && request->data.nr == SYS_socketpair) {
 		rc = ask_for_pair(notify, request);
 		if (rc < 0)
@@ -434,12 +454,18 @@ int pc_notify_broker(const struct pc_notify *notify)
 	return notify->broker_fd;
 }
 
-void pc_notify_close(struct pc_notify *notify, struct pc_denials *denials)
+void pc_notify_observe(struct pc_notify *notify, struct pc_observer *observer)
+{
+	notify->observer = observer;
+}
+
+void pc_notify_close(struct pc_notify *notify, struct pc_result *result)
 {
 	if (!notify)
 		return;
-	if (denials)
-		*denials = notify->denials;
+	if (result)
+		result->denials = notify->denials;
+	pc_observer_close(notify->observer, result ? &result->accesses : NULL);
 	if (notify->listener_fd >= 0)
 		close(notify->listener_fd);
 	if (notify->broker_fd >= 0)

@@ -6,6 +6,12 @@
 
 struct pc_notify;
 
+/* What a filter's answer of SECCOMP_RET_USER_NOTIF says in its low bits, which the kernel does not read. */
+enum pc_notified {
+	PC_NOTIFIED_MEDIATE, /* somebody else performs it */
+	PC_NOTIFIED_OBSERVE, /* it goes on to the kernel as it is, seen by the path observer */
+};
+
 /*
  * answers, answer_count: the filter that says what each call would have been answered
  * listener_fd, broker_fd: taken, whatever the result; broker_fd may be -1
@@ -25,7 +31,11 @@ void pc_notify_serve_broker(struct pc_notify *notify);
 /* When poll says that no process of the run is left to hear from: the listener would be ready for ever. */
 void pc_notify_drop_listener(struct pc_notify *notify);
 
-/* Moves what was recorded into `denials` and closes. NULL is let be. */
-void pc_notify_close(struct pc_notify *notify, struct pc_denials *denials);
+/* Who looks at the calls that the filter marks for it. Taken. */
+struct pc_observer;
+void pc_notify_observe(struct pc_notify *notify, struct pc_observer *observer);
+
+/* Moves what was recorded into `result` (or lets it go, NULL) and closes. `notify` NULL is let be. */
+void pc_notify_close(struct pc_notify *notify, struct pc_result *result);
 
 #endif

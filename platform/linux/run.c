@@ -1,6 +1,7 @@
 /* One whole run: the command's streams as pipes of ours, spawn, supervision. */
 #include "cleanup.h"
 #include "notify.h"
+#include "observe.h"
 #include "../platform.h"
 #include "../../core/plan.h"
 
@@ -203,6 +204,18 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, const struct
 	return pc_supervise_start(process, &how, supervisor);
 }
 
+/* Without memory for it nothing is reported, and the run's own rules hold as ever. */
+static void observe(const struct pc_plan *plan, const struct pc_command *command, const struct pc_run *run,
+		    struct pc_notify *notify)
+{
+	struct pc_observer *observer;
+
+	if (!notify || run->observes == PC_OBSERVES_NONE)
+		return;
+	if (pc_observer_open(plan, command->directory, run->observes == PC_OBSERVES_ALL, &observer) == 0)
+		pc_notify_observe(notify, observer);
+}
+
 static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
 			  const struct pc_run *run, bool is_live, struct pipes *pipes, struct pc_supervisor **supervisor,
 			  struct pc_failure *failure)
@@ -232,6 +245,7 @@ static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, si
 		 * kernel, which opens nothing.
 		 */
 		pc_notify_open(plan->answers, plan->answer_count, process.listener_fd, process.broker_fd, &notify);
+		observe(plan, command, run, notify);
 	}
 	return supervise(pipes, run, &process, notify, is_live, supervisor);
 }

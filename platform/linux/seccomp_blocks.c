@@ -3,6 +3,7 @@
  *
  * int arguments are compared as 32 bits, as the kernel reads them: setting bit 32 passes a 64-bit compare.
  */
+#include "notify.h"
 #include "seccomp_blocks.h"
 #include "seccomp_program.h"
 
@@ -347,19 +348,31 @@ static void refuse_set_uid(struct program *p, unsigned int mode_arg)
 {
 	load_arg_low(p, mode_arg);
 	ret_if_any_bit(p, 04000 /* S_ISUID */, REFUSE(EPERM));
+}
+
+static void fchmod_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	refuse_set_uid(p, 1);
 	ret(p, ALLOW);
+}
+
+/* A call that names a file: the path observer, where it was asked for, sees it on its way. */
+static void path_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	ret(p, spec->observed ? SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_OBSERVE : ALLOW);
 }
 
 static void chmod_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	(void)spec;
 	refuse_set_uid(p, 1);
+	path_block(p, spec);
 }
 
 static void fchmodat_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	(void)spec;
 	refuse_set_uid(p, 2);
+	path_block(p, spec);
 }
 
 /* The address is behind a pointer: the supervisor takes its own copy and has the broker connect. */
@@ -377,6 +390,7 @@ enum when {
 	WHEN_PEERS,
 	WHEN_KILL_ALL_OR_PEERS,
 	WHEN_TCP_ONLY,
+	WHEN_OBSERVED,
 };
 
 static const struct pc_judged_call judged_calls[] = {
@@ -392,7 +406,7 @@ static const struct pc_judged_call judged_calls[] = {
 #ifdef __NR_chmod /* x86_64 */
 	{ __NR_chmod, WHEN_ALWAYS, chmod_block },
 #endif
-	{ __NR_fchmod, WHEN_ALWAYS, chmod_block },
+	{ __NR_fchmod, WHEN_ALWAYS, fchmod_block },
 	{ __NR_fchmodat, WHEN_ALWAYS, fchmodat_block },
 	{ __NR_fchmodat2, WHEN_ALWAYS, fchmodat_block },
 	{ __NR_connect, WHEN_MEDIATED, connect_block },
@@ -407,6 +421,41 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },
 	{ __NR_sendmmsg, WHEN_TCP_ONLY, sendmmsg_block },
 	{ __NR_setsockopt, WHEN_TCP_ONLY, setsockopt_block },
+/* The same calls as in observe.c, which knows where their names are; the chmod family is above. */
+#ifdef __NR_open /* x86_64 */
+	{ __NR_open, WHEN_OBSERVED, path_block },
+	{ __NR_creat, WHEN_OBSERVED, path_block },
+	{ __NR_mkdir, WHEN_OBSERVED, path_block },
+	{ __NR_mknod, WHEN_OBSERVED, path_block },
+	{ __NR_symlink, WHEN_OBSERVED, path_block },
+	{ __NR_link, WHEN_OBSERVED, path_block },
+	{ __NR_rename, WHEN_OBSERVED, path_block },
+	{ __NR_unlink, WHEN_OBSERVED, path_block },
+	{ __NR_rmdir, WHEN_OBSERVED, path_block },
+	{ __NR_chown, WHEN_OBSERVED, path_block },
+	{ __NR_lchown, WHEN_OBSERVED, path_block },
+	{ __NR_utime, WHEN_OBSERVED, path_block },
+	{ __NR_utimes, WHEN_OBSERVED, path_block },
+	{ __NR_futimesat, WHEN_OBSERVED, path_block },
+#endif
+#ifdef __NR_renameat
+	{ __NR_renameat, WHEN_OBSERVED, path_block },
+#endif
+	{ __NR_openat, WHEN_OBSERVED, path_block },
+	{ __NR_openat2, WHEN_OBSERVED, path_block },
+	{ __NR_mkdirat, WHEN_OBSERVED, path_block },
+	{ __NR_mknodat, WHEN_OBSERVED, path_block },
+	{ __NR_symlinkat, WHEN_OBSERVED, path_block },
+	{ __NR_linkat, WHEN_OBSERVED, path_block },
+	{ __NR_renameat2, WHEN_OBSERVED, path_block },
+	{ __NR_unlinkat, WHEN_OBSERVED, path_block },
+	{ __NR_truncate, WHEN_OBSERVED, path_block },
+	{ __NR_fchownat, WHEN_OBSERVED, path_block },
+	{ __NR_utimensat, WHEN_OBSERVED, path_block },
+	{ __NR_setxattr, WHEN_OBSERVED, path_block },
+	{ __NR_lsetxattr, WHEN_OBSERVED, path_block },
+	{ __NR_removexattr, WHEN_OBSERVED, path_block },
+	{ __NR_lremovexattr, WHEN_OBSERVED, path_block },
 };
 
 const struct pc_judged_call *pc_judged_calls(size_t *count)
@@ -430,6 +479,8 @@ bool pc_is_judged(const struct pc_judged_call *call, const struct pc_filter_spec
 		return spec->tcp_only;
 	case WHEN_MEDIATED:
 		return spec->mediated;
+	case WHEN_OBSERVED:
+		return spec->observed;
 	}
 	return true;
 }

@@ -571,7 +571,7 @@ static void end(struct pc_supervisor *s)
 	reap(s);
 	/* Whatever became of init: nothing in the cgroup outlives this. */
 	pc_cgroup_close(s->process.cgroup, &s->result.memory_kills);
-	pc_notify_close(s->how.notify, &s->result.denials);
+	pc_notify_close(s->how.notify, &s->result);
 	close_at(&s->process.pidfd);
 	close_at(&s->process.status_fd);
 	close_at(&s->process.control_fd);
@@ -582,6 +582,13 @@ static void end(struct pc_supervisor *s)
 	free(s->err.buffer);
 	free(s->in_buffer);
 	s->result.duration_us = (uint64_t)(now_us() - s->start_us);
+}
+
+void pc_result_free(struct pc_result *result)
+{
+	pc_capture_free(&result->out);
+	pc_capture_free(&result->err);
+	pc_accesses_free(&result->accesses);
 }
 
 void pc_supervise_finish(struct pc_supervisor *s, struct pc_result *result)
@@ -614,8 +621,7 @@ int pc_supervise_start(const struct pc_process *process, const struct pc_supervi
 	rc = s ? prepare(&first) : -ENOMEM;
 	if (rc < 0) {
 		end(&first);
-		pc_capture_free(&first.result.out);
-		pc_capture_free(&first.result.err);
+		pc_result_free(&first.result);
 		free(s);
 		return rc;
 	}

@@ -3,6 +3,18 @@ local denials = require("procage.denials")
 local OWN_NETWORK = { network = "loopback", mechanisms = { "netns" } }
 local HOST_NETWORK = { network = "all", mechanisms = {} }
 
+--- A policy whose profile, built again with a change, is what `made` makes of the configuration.
+local function policy_with(made)
+  return {
+    config = { sockets = { "/run/a.sock" } },
+    fitted = OWN_NETWORK,
+    again = made,
+    recorded = function()
+      return "calls"
+    end,
+  }
+end
+
 local function raw(entries)
   local list = { is_recorded = true, more = 0 }
   for i, entry in ipairs(entries) do
@@ -29,13 +41,36 @@ end
 
 describe("denials", function()
   it("name the Unix socket, the program, how often, and the change that would allow it", function()
-    local found = denials.of(raw({ { call = "connect", address = unix("/run/x.sock\0junk"), count = 3 } }), OWN_NETWORK)
+    local again = policy_with(function(config)
+      return { hidden = {}, write = {}, sockets = config.sockets }
+    end)
+    local entries = raw({ { call = "connect", address = unix("/run/x.sock\0junk"), count = 3 } })
+    local found = denials.of(entries, OWN_NETWORK, nil, again)
     assert.equal(1, #found.denied)
     local line = found.denied[1]
     assert.equal("connect to the Unix socket /run/x.sock: Permission denied (by prog), 3 times", line.text)
     assert.equal("unix", line.kind)
     assert.equal("sockets", line.clause)
-    assert.matches("sockets=", line.allow, 1, true)
+    assert.equal("--set 'sockets=[\"/run/x.sock\"]'", line.allow)
+    assert.equal('sockets = ["/run/x.sock"]', line.config)
+  end)
+
+  it("offer no change that the policy, built again with it, does not follow", function()
+    local entries = raw({
+      { call = "connect", address = unix("/run/x.sock") },
+      { call = "connect", address = inet(80, 198, 51, 100, 7) },
+    })
+    local stubborn = policy_with(function()
+      return { hidden = { "/run" }, write = {}, sockets = { "/run/x.sock" }, network = "loopback" }
+    end)
+    for _, line in ipairs(denials.of(entries, OWN_NETWORK, nil, stubborn).denied) do
+      assert.is_nil(line.allow)
+    end
+    local broken = policy_with(function()
+      return nil
+    end)
+    assert.is_nil(denials.of(entries, OWN_NETWORK, nil, broken).denied[1].allow)
+    assert.is_nil(denials.of(entries, OWN_NETWORK).denied[1].allow)
   end)
 
   it("read addresses of each family, also cut short", function()

@@ -46,6 +46,16 @@ function M.git(text)
   return nil, ("--git: '%s' is none of read, commit, write"):format(text)
 end
 
+---@param text string
+---@return string? denials
+---@return string? message
+function M.denials(text)
+  if text == "off" or text == "calls" or text == "paths" then
+    return text
+  end
+  return nil, ("--denials: '%s' is none of off, calls, paths"):format(text)
+end
+
 --- A day is far above any build, and its milliseconds far below what a clock can hold.
 local MAX_TIMEOUT_S = 86400 * 365
 
@@ -173,6 +183,12 @@ local RUN = {
   {
     flags = "--json",
     help = "Capture the output and print one JSON object when the command has ended.",
+  },
+  {
+    flags = "--denials",
+    arg = "<what>",
+    convert = M.denials,
+    help = "What is told of refusals: off, calls (the default: system calls and connections), paths (files too; slower).",
   },
   {
     flags = "-q --quiet",
@@ -401,6 +417,7 @@ local function request_options(parsed)
     root = parsed.root,
     network = parsed.net,
     git = parsed.git,
+    denials = parsed.denials,
     tty = parsed.tty or false,
     timeout_ms = parsed.timeout,
     allow_write = parsed.allow_write or {},

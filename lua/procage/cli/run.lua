@@ -56,7 +56,7 @@ local SHAPES = {
   usage = { order = { "user_us", "system_us", "max_rss_kib" } },
   denials = {
     order = { "denied", "more", "note" },
-    fields = { denied = { list = { order = { "text", "kind", "clause", "errno", "count", "allow" } } } },
+    fields = { denied = { list = { order = { "text", "kind", "clause", "errno", "count", "allow", "config" } } } },
   },
   appeared = { list = { order = { "path", "moved_to", "is_change" } } },
   notices = { list = true },
@@ -143,13 +143,30 @@ local function tell_ending(outcome)
   end
 end
 
+--- Colours for a person at a terminal who has not asked for none. Source: no-color.org.
+local function painter()
+  local no_color = os.getenv("NO_COLOR")
+  if not core.is_terminal(2) or (no_color and no_color ~= "") or os.getenv("TERM") == "dumb" then
+    return function(_, text)
+      return text
+    end
+  end
+  return function(code, text)
+    return ("\27[%sm%s\27[0m"):format(code, text)
+  end
+end
+
+local RED, GREEN = "31", "32"
+
 --- What was refused, when the command failed: a program that went on regardless did not need it.
 local function tell_denials(denials)
+  local paint = painter()
   for _, line in ipairs(denials.denied) do
-    io.stderr:write("procage-lua: refused: ", line.text, line.allow and "; to allow it: " .. line.allow or "", "\n")
+    io.stderr:write("procage-lua: ", paint(RED, "refused"), ": ", line.text)
+    io.stderr:write(line.allow and "; to allow it: " .. paint(GREEN, reports.printable(line.allow)) or "", "\n")
   end
   if denials.more > 0 then
-    io.stderr:write(("procage-lua: refused: %d more\n"):format(denials.more))
+    io.stderr:write(("procage-lua: %s: %d more\n"):format(paint(RED, "refused"), denials.more))
   end
 end
 

@@ -192,6 +192,7 @@ local function configuration(chosen, cwd, root)
   end
   config.network = chosen.network or config.network
   config.git = chosen.git or config.git
+  config.denials = chosen.denials or config.denials
   return config
 end
 

@@ -1,0 +1,139 @@
+--- What the path observer saw refused, in words: what was wanted, of which path, and which clause of the profile is in the way.
+
+local core = require("procage.core")
+local path = require("procage.path")
+
+local M = {}
+
+--- Not a right of Landlock's: mode, owner, times, attributes. As platform.h has it.
+local METADATA = 1 << 32
+
+local EROFS = 30
+
+---@class procage.DeniedPath
+---@field what string  "write /usr/lib/x"
+---@field clause string
+---@field change? table  the smallest change of the configuration that might allow it
+---@field asks { op: string, target: string }
+---@field rank integer
+
+--- What is said of rights, the strongest first. Source: Documentation/userspace-api/landlock.rst.
+local VERBS = {
+  { op = "write", verb = "create", names = { "MAKE_REG", "MAKE_DIR", "MAKE_SYM", "MAKE_SOCK", "MAKE_FIFO", "MAKE_CHAR",
+    "MAKE_BLOCK" } },
+  { op = "write", verb = "remove", names = { "REMOVE_FILE", "REMOVE_DIR" } },
+  { op = "write", verb = "write", names = { "WRITE_FILE", "TRUNCATE" } },
+  { op = "write", verb = "change mode, owner or times of", mask = METADATA },
+  { op = "read", verb = "list", names = { "READ_DIR" } },
+  { op = "read", verb = "read", names = { "READ_FILE", "EXECUTE" } },
+}
+
+--- The table with the bits in place of their names.
+local function verbs()
+  local bits = {}
+  for _, row in ipairs(core.landlock_bits().fs) do
+    bits[row.name] = row.bit
+  end
+  local list = {}
+  for i, row in ipairs(VERBS) do
+    local mask = row.mask or 0
+    for _, name in ipairs(row.names or {}) do
+      mask = mask | (bits[name] or 0)
+    end
+    list[i] = { op = row.op, verb = row.verb, mask = mask }
+  end
+  return list
+end
+
+local function verb_of(refused, list)
+  for _, row in ipairs(list) do
+    if refused & row.mask ~= 0 then
+      return row
+    end
+  end
+  return { op = "write", verb = "use" }
+end
+
+--- Names that stay as they are inside a writable tree: of git, of the operator's read_only, or a hand-off name.
+local function protected_clause(target, profile, survey)
+  if path.tree_of(target, profile.read_only) then
+    return "read_only"
+  elseif ("/" .. target .. "/"):find("/.git/", 1, true) or target:match("%.git$") then
+    return "git"
+  end
+  local covering = path.tree_of(target, survey.protected)
+  for _, component in ipairs(path.components(covering or "")) do
+    if component == ".git" then
+      return "git"
+    end
+  end
+  return "handoff"
+end
+
+--- Too much to open for one file: the root and what stands in it, the home and what it lies in.
+local function is_too_wide(tree, home)
+  return tree == nil or tree:find("^/[^/]*$") ~= nil or (home ~= nil and path.lies_in(home, tree))
+end
+
+--- The directory to open for a refused path: its own, or else the path alone.
+local function tree_to_open(target, home)
+  local parent = path.parent(target)
+  if not is_too_wide(parent, home) then
+    return parent
+  elseif core.stat(target) and not is_too_wide(target, home) then
+    return target
+  end
+end
+
+local function change_for(clause, op, target, context)
+  local tree = tree_to_open(target, context.home)
+  if clause == "git" then
+    return { git = "write" }
+  elseif clause ~= "write" and clause ~= "read" or not tree then
+    return nil
+  end
+  return op == "write" and { writable = { tree } } or { readable = { tree } }
+end
+
+---@param entry table  one of raw.accesses
+---@param policy procage.Policy
+---@param list table
+---@return procage.DeniedPath
+local function describe(entry, policy, list)
+  local profile, survey, target = policy.fitted, policy.survey, entry.path
+  local row = verb_of(entry.refused, list)
+  local clause
+  if path.tree_of(target, profile.hidden) then
+    clause = "hidden"
+  elseif row.op == "read" then
+    -- A directory above something hidden is granted name by name.
+    clause = path.any_beneath(profile.hidden, { target }) and "hidden" or "read"
+  elseif path.tree_of(target, survey.write) and (path.tree_of(target, survey.protected) or entry.errno == EROFS) then
+    clause = protected_clause(target, profile, survey)
+  else
+    clause = "write"
+  end
+  return {
+    what = row.verb .. " " .. target,
+    clause = clause,
+    change = change_for(clause, row.op, target, policy.context),
+    asks = { op = row.op, target = target },
+    -- What was to be written says more than what a program looks for and does without.
+    rank = row.op == "write" and 1 or clause == "hidden" and 2 or 3,
+  }
+end
+
+---@param accesses table  raw.accesses of core.run
+---@param policy procage.Policy
+---@return { entry: table, denied: procage.DeniedPath }[]
+function M.of(accesses, policy)
+  local list, found = verbs(), {}
+  for _, entry in ipairs(accesses) do
+    if entry.refused ~= 0 then
+      found[#found + 1] = { entry = entry, denied = describe(entry, policy, list) }
+    end
+  end
+  return found
+end
+
+return M

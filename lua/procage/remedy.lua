@@ -1,0 +1,111 @@
+--- The smallest change of a configuration that would allow what was refused, and whether it would: the policy is built again
+--- with it, and the profile that comes out is asked.
+
+local json = require("procage.json")
+local path = require("procage.path")
+
+local M = {}
+
+--- A run's refusals ask the same few questions; what is beyond them is not looked into.
+local MOST = 64
+
+--- How each key is given on the command line, and in the configuration file.
+local FLAGS = {
+  writable = function(value)
+    return "--allow-write " .. value[1], ("writable = [%q]"):format(value[1])
+  end,
+  readable = function(value)
+    return "--allow-read " .. value[1], ("readable = [%q]"):format(value[1])
+  end,
+  sockets = function(value)
+    return ("--set 'sockets=[\"%s\"]'"):format(value[1]), ("sockets = [%q]"):format(value[1])
+  end,
+  git = function(value)
+    return "--git " .. value, ("git = %q"):format(value)
+  end,
+  network = function(value)
+    return "--net " .. value, ("network = %q"):format(value)
+  end,
+}
+
+--- What a person types to make the change, and what a file says.
+---@param change table  one key of the configuration and its value
+---@return string flag
+---@return string line  of the [sandbox] table
+function M.spell(change)
+  local key, value = next(change)
+  return FLAGS[key](value)
+end
+
+--- A list grows, anything else is replaced.
+local function merged(config, change)
+  local result = json.plain(config)
+  local key, value = next(change)
+  if type(value) == "table" then
+    local list = table.move(result[key] or {}, 1, #(result[key] or {}), 1, {})
+    result[key] = table.move(value, 1, #value, #list + 1, list)
+  else
+    result[key] = value
+  end
+  return result
+end
+
+--- Whether a profile allows it: resolved paths against resolved trees.
+---@param profile procage.Profile
+---@param asks { op: "read"|"write"|"connect"|"unix", target?: string }
+---@return boolean
+function M.allows(profile, asks)
+  local target = asks.target
+  if asks.op == "connect" then
+    return profile.network == "all" or (asks.is_loopback and profile.network == "loopback") or false
+  elseif path.tree_of(target, profile.hidden) then
+    return false
+  elseif asks.op == "unix" then
+    return path.tree_of(target, profile.sockets) ~= nil or path.tree_of(target, profile.write) ~= nil
+  elseif asks.op == "read" then
+    return profile.read == "all" or path.tree_of(target, profile.read) ~= nil or path.tree_of(target, profile.write) ~= nil
+  end
+  if ("/" .. target .. "/"):find("/.git/", 1, true) and profile.git ~= "write" then
+    return false
+  end
+  return path.tree_of(target, profile.write) ~= nil and not path.tree_of(target, profile.read_only)
+end
+
+---@param policy procage.Policy
+---@param change table
+---@param asks table
+---@return boolean
+local function would_allow(policy, change, asks)
+  if not policy.again then
+    return false
+  end
+  local profile = policy.again(merged(policy.config, change))
+  return profile ~= nil and M.allows(profile, asks)
+end
+
+--- The change, when it is one that works.
+---@param policy procage.Policy
+---@param change? table
+---@param asks? table
+---@return string? flag
+---@return string? line
+function M.checked(policy, change, asks)
+  if not change or not asks then
+    return nil
+  end
+  policy.remedies = policy.remedies or { count = 0 }
+  local memory = policy.remedies
+  local flag, line = M.spell(change)
+  local key = flag .. "\0" .. asks.op .. "\0" .. tostring(asks.target)
+  if memory[key] == nil then
+    if memory.count == MOST then
+      return nil
+    end
+    memory[key], memory.count = would_allow(policy, change, asks), memory.count + 1
+  end
+  if memory[key] then
+    return flag, line
+  end
+end
+
+return M
