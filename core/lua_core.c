@@ -19,5 +19,6 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_run(L);
 	pc_open_probe(L);
 	pc_open_toml(L);
+	pc_open_script(L);
 	return 1;
 }

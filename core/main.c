@@ -107,6 +107,9 @@ static void preload(lua_State *L, const char *prefix)
 {
 	const struct pc_chunk *chunk;
 
+	/* For the closed state, which takes some of them (core/lua_script.c). Only the memory is read. */
+	lua_pushlightuserdata(L, (void *)(uintptr_t)pc_chunks);
+	lua_setfield(L, LUA_REGISTRYINDEX, "procage.chunks");
 	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
 	lua_pushcfunction(L, luaopen_procage_core);
 	lua_setfield(L, -2, "procage.core");

@@ -5,7 +5,6 @@
 --- taken in its strictest meaning.
 
 local check = require("procage.check")
-local json = require("procage.json")
 local path = require("procage.path")
 
 ---@alias procage.Network "none"|"loopback"|"all"|{ ports: integer[] }
@@ -417,6 +416,9 @@ function methods:limits(limits)
   set(self, "limits", merged)
 end
 
+--- For the closed state, which notes what each line of a script asks for.
+M.methods = methods
+
 -- The metatable is apart from the methods: a policy script can reach neither, so it changes no other script's builder.
 local builder_meta = { __index = methods, __name = "procage.Builder", __metatable = false }
 
@@ -490,14 +492,15 @@ end
 ---@param profile procage.Profile|procage.Builder  valid
 ---@return string
 function M.to_json(profile)
-  return json.encode(M.plain(profile), whole_shape)
+  -- Here alone: scripts build profiles where there is no JSON.
+  return require("procage.json").encode(M.plain(profile), whole_shape)
 end
 
 ---@param text string
 ---@return procage.Profile?
 ---@return string? message
 function M.from_json(text)
-  local value, message = json.decode(text)
+  local value, message = require("procage.json").decode(text)
   if message then
     return nil, "profile: " .. message
   end

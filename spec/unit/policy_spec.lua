@@ -116,7 +116,7 @@ describe("a policy script", function()
   local mistakes = {
     { "return function(", "/policies/p.lua:1: " },
     { "\n\nerror('no')", "/policies/p.lua:3: no" },
-    { "error({})", "/policies/p.lua: raised a table" },
+    { "error({})", "/policies/p.lua:1: raised a table" },
     { "", "/policies/p.lua: returns nothing" },
     { "return {}", "/policies/p.lua: returns a table, expected a function" },
     { "return function() end", "the profile it returned: top level: expected a table, got nothing" },

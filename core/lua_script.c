@@ -1,0 +1,458 @@
+/*
+ * A closed Lua state: runs one chunk on plain data and gives plain data back, in bounded memory and time.
+ *
+ * Memory is counted by the allocator. Steps are counted by a hook over the instructions, by the allocator over the bytes, and by
+ * the pattern functions over what they try, since no hook fires inside a function in C. The processor's time is looked at as
+ * well: it decides only whether a script is refused, never what it returns.
+ *
+ * What may be called is decided by the chunk that is run first (lua/procage/closed.lua), which the script never sees past.
+ */
+#include "core/lua_script.h"
+
+#include <limits.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <lauxlib.h>
+#include <lualib.h>
+
+#include "core/chunk.h"
+#include "core/lua_check.h"
+#include "core/lua_core.h"
+
+#define SCRIPT "procage.script"
+
+/* The key in the registry under which the program puts the modules that it carries. */
+#define CARRIED "procage.chunks"
+
+/* Sources of ours begin so; a script's name never does (closed.lua sees to it). */
+#define OWN_SOURCE "@procage/"
+
+/* Instructions between two looks at the steps left; the clock, a system call, is looked at every tenth time. */
+#define HOOK_STEPS   50
+#define HOOKS_A_LOOK 10
+
+/* Copying this many bytes takes about as long as an instruction. */
+#define BYTES_A_STEP 64
+
+#define MAX_DEPTH 32
+
+struct script {
+	lua_State *state;
+	size_t used, max_bytes;
+	int64_t steps;
+	int64_t deadline_ns;
+	unsigned int hooks;
+	lua_Integer max_steps, max_ms;
+	bool is_running;
+	bool is_bare;		   /* the error being raised is meant to name no line */
+	char file[PATH_MAX + 32];  /* "file: ", for what no line of the script stands for */
+	char where[PATH_MAX + 32]; /* "file:line: ", of the last time when memory was refused */
+	/* What `enter` reads: the caller's state, whose stack has room, and its arguments. */
+	lua_State *host;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) < 0)
+		return 0;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* "file:line: " of the innermost line that is a script's. Allocates nothing. */
+static bool locate(lua_State *L, char *where, size_t size)
+{
+	lua_Debug frame;
+	int level;
+
+	for (level = 0; lua_getstack(L, level, &frame); level++) {
+		if (!lua_getinfo(L, "Sl", &frame) || frame.currentline <= 0 || frame.source[0] != '@')
+			continue;
+		if (strncmp(frame.source, OWN_SOURCE, strlen(OWN_SOURCE)) == 0)
+			continue;
+		snprintf(where, size, "%s:%d: ", frame.source + 1, frame.currentline);
+		return true;
+	}
+	return false;
+}
+
+static void *allocate(void *data, void *block, size_t old_size, size_t new_size)
+{
+	struct script *script = data;
+	/* For a new block the old size is a type. */
+	size_t old = block ? old_size : 0;
+	void *result;
+
+	if (new_size == 0) {
+		free(block);
+		script->used -= old;
+		return NULL;
+	}
+	if (new_size > old) {
+		if (new_size - old > script->max_bytes - script->used) {
+			if (script->is_running)
+				locate(script->state, script->where, sizeof(script->where));
+			return NULL;
+		}
+		script->steps -= (int64_t)((new_size - old) / BYTES_A_STEP);
+	}
+	result = realloc(block, new_size);
+	if (result)
+		script->used += new_size - old;
+	return result;
+}
+
+static struct script *script_of(lua_State *L)
+{
+	void *data;
+
+	lua_getallocf(L, &data);
+	return data;
+}
+
+int64_t *pc_script_steps(lua_State *L)
+{
+	return &script_of(L)->steps;
+}
+
+/* The same, or the file alone: a script that left by a tail call has no line any more. */
+static const char *place(lua_State *L, char *where, size_t size)
+{
+	return locate(L, where, size) ? where : script_of(L)->file;
+}
+
+static int raise(lua_State *L, const char *text)
+{
+	char where[PATH_MAX + 32];
+
+	lua_pushfstring(L, "%s%s", place(L, where, sizeof(where)), text);
+	return lua_error(L);
+}
+
+int pc_script_exhausted(lua_State *L)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "took more than %lld steps: a loop without an end?", (long long)script_of(L)->max_steps);
+	return raise(L, text);
+}
+
+static void on_count(lua_State *L, lua_Debug *frame)
+{
+	struct script *script = script_of(L);
+	char text[96];
+
+	(void)frame;
+	script->steps -= HOOK_STEPS;
+	if (script->steps < 0)
+		pc_script_exhausted(L);
+	if (++script->hooks % HOOKS_A_LOOK == 0 && now_ns() > script->deadline_ns) {
+		snprintf(text, sizeof(text), "took more than %lld ms of processor time", (long long)script->max_ms);
+		raise(L, text);
+	}
+}
+
+/* ---- Plain data from one state to another ------------------------------------------------------------------------------- */
+
+/*
+ * Pushes on `to` a copy of the value at the top of `from`, which stays there. Errors are raised in `to`. `from` is only read, and
+ * has room for three values a level. Calls itself at most MAX_DEPTH deep.
+ */
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static void copy_top(lua_State *from, lua_State *to, int depth)
+{
+	size_t size;
+	const char *text;
+
+	luaL_checkstack(to, 6, "too many values");
+	switch (lua_type(from, -1)) {
+	case LUA_TNIL:
+		lua_pushnil(to);
+		return;
+	case LUA_TBOOLEAN:
+		lua_pushboolean(to, lua_toboolean(from, -1));
+		return;
+	case LUA_TNUMBER:
+		if (lua_isinteger(from, -1))
+			lua_pushinteger(to, lua_tointeger(from, -1));
+		else
+			lua_pushnumber(to, lua_tonumber(from, -1));
+		return;
+	case LUA_TSTRING:
+		text = lua_tolstring(from, -1, &size);
+		lua_pushlstring(to, text, size);
+		return;
+	case LUA_TTABLE:
+		break;
+	default:
+		luaL_error(to, "a %s is no plain data", luaL_typename(from, -1));
+	}
+	if (depth == MAX_DEPTH)
+		luaL_error(to, "tables inside tables, more than %d deep", MAX_DEPTH);
+	lua_newtable(to);
+	lua_pushnil(from);
+	while (lua_next(from, -2)) {
+		lua_pushvalue(from, -2);
+		copy_top(from, to, depth + 1);
+		lua_pop(from, 1);
+		copy_top(from, to, depth + 1);
+		lua_rawset(to, -3);
+		lua_pop(from, 1);
+	}
+}
+
+/* Room in a state that copy_top reads: without it nothing is raised, and nothing read. */
+static bool has_room(lua_State *L)
+{
+	return lua_checkstack(L, 4 * MAX_DEPTH);
+}
+
+/* ---- What the first chunk is given -------------------------------------------------------------------------------------- */
+
+/* where() -> "file:line" of the script, or nil */
+static int tool_where(lua_State *L)
+{
+	char where[PATH_MAX + 32];
+
+	if (!locate(L, where, sizeof(where)))
+		return 0;
+	lua_pushlstring(L, where, strlen(where) - 2);
+	return 1;
+}
+
+/* name(file): what an error names that has no line */
+static int tool_name(lua_State *L)
+{
+	snprintf(script_of(L)->file, sizeof(script_of(L)->file), "%s: ", luaL_checkstring(L, 1));
+	return 0;
+}
+
+/* spend(n): takes n steps, for a function in C whose work no hook counts */
+static int tool_spend(lua_State *L)
+{
+	lua_Integer count = luaL_checkinteger(L, 1);
+	int64_t *steps = pc_script_steps(L);
+
+	/* No single call does more than this; a larger number could only wrap around. */
+	*steps -= count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
+	if (*steps < 0)
+		return pc_script_exhausted(L);
+	return 0;
+}
+
+/* bare(): the next error names no line on purpose, as error(message, 0) does */
+static int tool_bare(lua_State *L)
+{
+	script_of(L)->is_bare = true;
+	return 0;
+}
+
+static void open_libraries(lua_State *L)
+{
+	static const luaL_Reg libraries[] = {
+		{ LUA_GNAME, luaopen_base },	   { LUA_TABLIBNAME, luaopen_table }, { LUA_STRLIBNAME, luaopen_string },
+		{ LUA_MATHLIBNAME, luaopen_math }, { LUA_UTF8LIBNAME, luaopen_utf8 }, { NULL, NULL },
+	};
+	static const luaL_Reg tools[] = {
+		{ "where", tool_where }, { "name", tool_name }, { "spend", tool_spend }, { "bare", tool_bare }, { NULL, NULL },
+	};
+	const luaL_Reg *library;
+
+	for (library = libraries; library->name; library++) {
+		luaL_requiref(L, library->name, library->func, 1);
+		lua_pop(L, 1);
+	}
+	lua_getglobal(L, LUA_STRLIBNAME);
+	pc_open_patterns(L);
+	lua_pop(L, 1);
+	luaL_newlib(L, tools);
+}
+
+/* The protected part: the chunk (argument 1 of the host) called with the tools and a copy of the data (its argument 2). */
+static int enter(lua_State *L)
+{
+	struct script *script = lua_touserdata(L, 1);
+	const char *code;
+	size_t size;
+
+	lua_settop(L, 0);
+	/* Nearly every script ends before there is anything to collect; one that fills its memory is collected for then. */
+	lua_gc(L, LUA_GCSTOP);
+	code = lua_tolstring(script->host, 1, &size);
+	if (luaL_loadbufferx(L, code, size, OWN_SOURCE "closed.lua", NULL) != LUA_OK)
+		return lua_error(L);
+	open_libraries(L);
+	copy_top(script->host, L, 0);
+	lua_sethook(L, on_count, LUA_MASKCOUNT, HOOK_STEPS);
+	lua_call(L, 2, 1);
+	return 1;
+}
+
+/* Where the message after "file:line: " begins; NULL when there is none. */
+static const char *after_line(const char *text)
+{
+	const char *colon;
+
+	for (colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+		size_t digits = strspn(colon + 1, "0123456789");
+
+		if (digits > 0 && colon[1 + digits] == ':' && colon[2 + digits] == ' ')
+			return colon + digits + 3;
+	}
+	return NULL;
+}
+
+/*
+ * An error in our own files is the script's, at the line of it that led there; so is one that names no line, such as Lua's own about
+ * its stack. One that is no text is told as what it is.
+ */
+static int explain(lua_State *L)
+{
+	const char *own = &OWN_SOURCE[1], *text, *rest, *at;
+	char where[PATH_MAX + 32];
+
+	at = place(L, where, sizeof(where));
+	if (lua_type(L, 1) != LUA_TSTRING) {
+		lua_pushfstring(L, lua_isnil(L, 1) ? "%sraised nothing" : "%sraised a %s", at, luaL_typename(L, 1));
+		return 1;
+	}
+	text = lua_tostring(L, 1);
+	rest = after_line(text);
+	if (strncmp(text, own, strlen(own)) == 0 && rest)
+		lua_pushfstring(L, "%s%s", at, rest);
+	else if (!rest && !script_of(L)->is_bare)
+		lua_pushfstring(L, "%s%s", at, text);
+	else
+		lua_settop(L, 1);
+	return 1;
+}
+
+/* ---- The binding -------------------------------------------------------------------------------------------------------- */
+
+static int script_close(lua_State *L)
+{
+	struct script *script = luaL_checkudata(L, 1, SCRIPT);
+	lua_State *state = script->state;
+
+	script->state = NULL;
+	script->is_running = false;
+	if (state)
+		lua_close(state);
+	return 0;
+}
+
+static int run_protected(struct script *script)
+{
+	lua_State *S = script->state;
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+	int status;
+
+	/* How texts compare, and what a letter is, must not depend on who calls. The thread's own setting, and only while it runs. */
+	before = plain ? uselocale(plain) : (locale_t)0;
+	script->is_running = true;
+	lua_pushcfunction(S, explain);
+	lua_pushcfunction(S, enter);
+	lua_pushlightuserdata(S, script);
+	status = lua_pcall(S, 1, 1, 1);
+	script->is_running = false;
+	if (plain) {
+		uselocale(before);
+		freelocale(plain);
+	}
+	return status;
+}
+
+/*
+ * script(code, data, limits) -> value | nil, message
+ *
+ * code:   a chunk, text or ours compiled; called with (tools, data) in a state of its own
+ * data:   plain; copied
+ * limits: { bytes =, steps =, ms = }
+ */
+static int core_script(lua_State *L)
+{
+	static const char *const keys[] = { "bytes", "steps", "ms", NULL };
+	struct script *script;
+	lua_Integer bytes;
+	int status;
+
+	pc_check_string(L, 1, NULL);
+	luaL_checkany(L, 2);
+	pc_check_options(L, 3, keys);
+	lua_getfield(L, 3, "bytes");
+	lua_getfield(L, 3, "steps");
+	lua_getfield(L, 3, "ms");
+	bytes = pc_check_range(L, 4, 1 << 20, 1 << 30);
+
+	script = lua_newuserdatauv(L, sizeof(*script), 0);
+	memset(script, 0, sizeof(*script));
+	luaL_setmetatable(L, SCRIPT);
+	lua_toclose(L, -1);
+	script->max_bytes = (size_t)bytes;
+	script->max_steps = pc_check_range(L, 5, 1, INT32_MAX);
+	script->max_ms = pc_check_range(L, 6, 1, 60000);
+	script->steps = script->max_steps;
+	script->deadline_ns = now_ns() + script->max_ms * 1000000;
+	script->host = L;
+	script->state = lua_newstate(allocate, script);
+	lua_pushvalue(L, 2);
+	if (!script->state || !has_room(L) || !has_room(script->state))
+		return luaL_error(L, "not enough memory");
+
+	status = run_protected(script);
+	lua_settop(L, 7);
+	if (status == LUA_OK) {
+		copy_top(script->state, L, 0);
+		return 1;
+	}
+	lua_pushnil(L);
+	if (status == LUA_ERRMEM)
+		lua_pushfstring(L, "%sneeds more than %I bytes of memory", script->where[0] ? script->where : script->file,
+				(LUAI_UACINT)bytes);
+	else if (lua_type(script->state, -1) == LUA_TSTRING)
+		lua_pushstring(L, lua_tostring(script->state, -1));
+	else
+		lua_pushliteral(L, "an error while an error was told");
+	return 2;
+}
+
+/* carried(name) -> the compiled chunk of a module that the program carries, or nil */
+static int core_carried(lua_State *L)
+{
+	const char *name = pc_check_string(L, 1, NULL);
+	const struct pc_chunk *chunk;
+
+	lua_getfield(L, LUA_REGISTRYINDEX, CARRIED);
+	for (chunk = lua_touserdata(L, -1); chunk && chunk->module; chunk++) {
+		if (strcmp(chunk->module, name) == 0) {
+			lua_pushlstring(L, (const char *)chunk->bytes, chunk->size);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+void pc_open_script(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "script", core_script },
+		{ "carried", core_carried },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg methods[] = {
+		{ "__gc", script_close },
+		{ "__close", script_close },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, SCRIPT);
+	luaL_setfuncs(L, methods, 0);
+	lua_pop(L, 1);
+	luaL_setfuncs(L, functions, 0);
+}

@@ -1,0 +1,489 @@
+--- What a script sees. Runs first in the closed state that core.script makes, with its tools and plain data, and gives plain
+--- data back; never `require`d elsewhere.
+---
+--- A script has no function here whose answer depends on anything but its arguments: no address in a text, no order of a hash,
+--- no clock. Nor one that a limit does not reach: no pcall, which would go on after one; no coroutine, whose instructions
+--- nobody counts; no metatable, whose __gc runs uncounted and whose __close runs after an error; no load.
+
+local tools, data = ...
+
+tools.name(data.file)
+
+local spend, where = tools.spend, tools.where
+local raw_next, raw_tostring, raw_tonumber, raw_load = next, tostring, tonumber, load
+local raw_format, raw_rep, raw_concat, raw_unpack = string.format, string.rep, table.concat, table.unpack
+local raw_sort, raw_error = table.sort, error
+
+--- Level 0 is a message that is to name no line; any other error of ours is told with the script's.
+local function error(message, level)
+  if level == 0 then
+    tools.bare()
+    raw_error(message, 0)
+  end
+  raw_error(message, (level or 1) + 1)
+end
+
+-- ---- Libraries --------------------------------------------------------------------------------------------------------------
+
+--- The keys of a table, numbers first, each kind sorted: the order of a hash changes from state to state.
+local function ordered_keys(t)
+  local numbers, texts, keys = {}, {}, {}
+  for key in raw_next, t do
+    local kind = type(key)
+    if kind == "number" then
+      numbers[#numbers + 1] = key
+    elseif kind == "string" then
+      texts[#texts + 1] = key
+    elseif kind == "boolean" then
+      keys[#keys + 1] = key
+    else
+      error(("pairs: a key that is a %s has no place in an order"):format(kind), 3)
+    end
+  end
+  if #keys == 2 then
+    keys[1], keys[2] = false, true
+  end
+  for _, list in ipairs({ numbers, texts }) do
+    -- Keys are distinct, so what comparing them takes is bounded by the memory that they fill.
+    raw_sort(list)
+    table.move(list, 1, #list, #keys + 1, keys)
+  end
+  return keys
+end
+
+--- Walks the keys that there are when it begins; one that is gone when its turn comes is left out.
+local function ordered_pairs(t)
+  if type(t) ~= "table" then
+    error(("bad argument #1 to 'pairs' (table expected, got %s)"):format(type(t)), 2)
+  end
+  local keys, i = ordered_keys(t), 0
+  return function()
+    repeat
+      i = i + 1
+    until keys[i] == nil or t[keys[i]] ~= nil
+    local key = keys[i]
+    if key ~= nil then
+      return key, t[key]
+    end
+  end, t, nil
+end
+
+--- Whether there is anything in it, and what: the first of ordered_pairs, or the one after a key.
+local function ordered_next(t, after)
+  local keys = ordered_keys(t)
+  if after == nil then
+    return keys[1], t[keys[1]]
+  end
+  for i, key in ipairs(keys) do
+    if key == after then
+      return keys[i + 1], keys[i + 1] ~= nil and t[keys[i + 1]] or nil
+    end
+  end
+  error("next: the key is not in the table", 2)
+end
+
+local PLAIN = { ["nil"] = true, boolean = true, number = true, string = true }
+
+local function plain_tostring(value)
+  return PLAIN[type(value)] and raw_tostring(value) or type(value)
+end
+
+local function plain_format(text, ...)
+  if type(text) == "string" and text:gsub("%%%%", ""):find("%%[-+ #0%d.]*p") then
+    error("format: %p shows an address, another one in each run", 2)
+  end
+  local arguments = table.pack(...)
+  for i = 1, arguments.n do
+    if not PLAIN[type(arguments[i])] then
+      arguments[i] = type(arguments[i])
+    end
+  end
+  return raw_format(text, raw_unpack(arguments, 1, arguments.n))
+end
+
+local function in_order(a, b)
+  return a < b
+end
+
+--- Merges list[low..middle] and list[middle+1..high].
+local function merge(list, spare, low, middle, high, less)
+  local left, right = low, middle + 1
+  for i = low, high do
+    local takes_right = left > middle or right <= high and less(list[right], list[left])
+    spare[i] = takes_right and list[right] or list[left]
+    if takes_right then
+      right = right + 1
+    else
+      left = left + 1
+    end
+  end
+  for i = low, high do
+    list[i] = spare[i]
+  end
+end
+
+local function sort_part(list, spare, low, high, less)
+  if low < high then
+    local middle = (low + high) // 2
+    sort_part(list, spare, low, middle, less)
+    sort_part(list, spare, middle + 1, high, less)
+    merge(list, spare, low, middle, high, less)
+  end
+end
+
+--- Stable, and in Lua, so that every comparison is counted; an order that contradicts itself gives some order.
+local function sort(list, less)
+  if type(list) ~= "table" then
+    error(("bad argument #1 to 'sort' (table expected, got %s)"):format(type(list)), 2)
+  end
+  sort_part(list, {}, 1, #list, less or in_order)
+end
+
+--- A function in C that walks its texts without making one pays for their length.
+local function charged(f)
+  return function(a, b, ...)
+    spend(((type(a) == "string" and #a or 0) + (type(b) == "string" and #b or 0)) // 16)
+    return f(a, b, ...)
+  end
+end
+
+--- One that walks a list pays for its entries.
+local function charged_list(f)
+  return function(list, ...)
+    spend(type(list) == "table" and #list // 8 or 0)
+    return f(list, ...)
+  end
+end
+
+local function close_libraries(strings, tables, numbers, letters)
+  strings.dump, numbers.random, numbers.randomseed = nil, nil, nil
+  for _, name in ipairs({ "byte", "pack", "packsize", "unpack" }) do
+    strings[name] = charged(strings[name])
+  end
+  for _, name in ipairs({ "len", "offset", "codepoint" }) do
+    letters[name] = charged(letters[name])
+  end
+  -- Nothing repeated costs no memory, and takes as long as it is told to.
+  strings.rep = function(text, count, between)
+    if text == "" and (between == nil or between == "") then
+      return ""
+    end
+    return raw_rep(text, count, between)
+  end
+  strings.format = charged(plain_format)
+  tables.sort = sort
+  local raw_move = tables.move
+  tables.move = function(from, first, last, ...)
+    if math.type(first) == "integer" and math.type(last) == "integer" and last > first then
+      -- The difference of two far apart wraps around.
+      spend(last - first < 0 and math.maxinteger or last - first)
+    end
+    return raw_move(from, first, last, ...)
+  end
+  tables.unpack = function(list, first, last)
+    spend(math.max(0, (math.tointeger(last) or #list) - (math.tointeger(first) or 1)))
+    return raw_unpack(list, first, last)
+  end
+  tables.concat = charged_list(raw_concat)
+  tables.insert, tables.remove = charged_list(tables.insert), charged_list(tables.remove)
+end
+
+-- ---- The environment --------------------------------------------------------------------------------------------------------
+
+local TRUSTED = {
+  ["procage.profile"] = true, ["procage.path"] = true, ["procage.check"] = true, ["procage.nearest"] = true,
+  ["procage.declared"] = true,
+}
+
+local loaded = {}
+
+local function copy(library)
+  local copied = {}
+  for key, value in raw_next, library do
+    copied[key] = value
+  end
+  return copied
+end
+
+local own_string, own_table
+
+--- Our own modules, from the same text as outside.
+local function require_own(name)
+  if loaded[name] == nil then
+    local code = TRUSTED[name] and data.trusted[name]
+    if not code then
+      error(("%s: not in a closed state"):format(name), 2)
+    end
+    -- Copies, as methods of texts are: what a script does to its libraries is its own affair.
+    local env = { require = require_own, error = error, string = own_string, table = own_table, math = math }
+    for _, key in ipairs({
+      "assert", "ipairs", "next", "pairs", "rawget", "select", "setmetatable", "tonumber", "tostring", "type",
+    }) do
+      env[key] = _G[key]
+    end
+    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", env))(name)
+  end
+  return loaded[name]
+end
+
+--- What builders were told, and by which line: { field, item, at }, oldest first.
+local notes = {}
+
+local FIELDS = { allow_read = "read", allow_write = "write", workspace = "write" }
+
+--- The entries of one argument: of a list its items, of a map its keys, of a list or a map inside the same.
+local function entries(argument, add)
+  if type(argument) ~= "table" then
+    return add(argument)
+  end
+  for _, item in ipairs(argument) do
+    entries(item, add)
+  end
+  if #argument == 0 then
+    for key, item in ordered_pairs(argument) do
+      if type(item) == "table" then
+        entries(item, add)
+      else
+        add(key)
+      end
+    end
+  end
+end
+
+local function note(builder, method, ...)
+  local field, at = FIELDS[method] or method, where()
+  local list = notes[builder] or {}
+  notes[builder] = list
+  local function add(item)
+    list[#list + 1] = { field = field, item = PLAIN[type(item)] and item or nil, at = at }
+  end
+  for i = 1, select("#", ...) do
+    entries((select(i, ...)), add)
+  end
+end
+
+local function observe(profile)
+  for name, method in raw_next, profile.methods do
+    profile.methods[name] = function(self, ...)
+      note(self, name, ...)
+      return method(self, ...)
+    end
+  end
+  local new = profile.new
+  profile.new = function(fields)
+    local builder = new(fields)
+    for field, value in ordered_pairs(fields or {}) do
+      note(builder, field, value)
+    end
+    return builder
+  end
+  profile.methods, profile.to_json, profile.from_json = nil, nil, nil
+  return profile
+end
+
+local run_text
+local loading = {}
+
+local function require_shipped(name, level)
+  if loading[name] then
+    error(("policies.%s requires itself"):format(name), level)
+  end
+  local key = "policies." .. name
+  if loaded[key] == nil then
+    local file = data.shipped[name]
+    if not file then
+      local told = "require: %s is read before the script runs: its name must stand in the text of who requires it"
+      error(told:format(key), level)
+    elseif not file.text then
+      error(file.message, level)
+    end
+    loading[name] = true
+    loaded[key] = run_text(file.text, file.file)
+    loading[name] = nil
+  end
+  return loaded[key]
+end
+
+--- Modules for one kind of script: the recorders of extensions and tests.
+local special = {}
+
+local function script_require(name)
+  if special[name] then
+    return special[name]
+  elseif name == "procage.path" then
+    return require_own(name)
+  elseif name == "procage.profile" then
+    if not loaded.observed then
+      loaded.observed = observe(require_own(name))
+    end
+    return loaded.observed
+  end
+  local shipped = type(name) == "string" and name:match("^policies%.([%w_-]+)$")
+  if not shipped then
+    error(
+      ("require reaches procage.profile, procage.path and policies.*, not %s"):format(
+        type(name) == "string" and raw_format("%q", name) or type(name)
+      ),
+      2
+    )
+  end
+  return require_shipped(shipped, 2)
+end
+
+local env = {
+  _VERSION = _VERSION,
+  error = error, ipairs = ipairs, rawequal = rawequal, rawget = rawget, rawlen = rawlen, rawset = rawset, select = select,
+  type = type,
+  math = math, string = string, table = table, utf8 = utf8,
+  pairs = ordered_pairs, next = ordered_next, tostring = plain_tostring, tonumber = charged(raw_tonumber),
+  require = script_require,
+  assert = function(value, message, ...)
+    if value then
+      return value, message, ...
+    end
+    error(message == nil and "assertion failed!" or message, 2)
+  end,
+}
+env._G = env
+
+function run_text(text, file)
+  -- A first line that starts with # is the shell's, as for lua(1).
+  local body = text:gsub("^#[^\n]*", "", 1)
+  -- Sources that begin with procage/ are ours.
+  local name = file:find("^procage/") and "./" .. file or file
+  local chunk, message = raw_load(body, "@" .. name, "t", env)
+  if not chunk then
+    -- What is nested too deep is told without a line.
+    message = message:find(":%d+: ") and message or name .. ": " .. message
+    error(message, 0)
+  end
+  local value = chunk()
+  if value == nil then
+    error(file .. ": returns nothing", 0)
+  end
+  return value
+end
+
+-- ---- What comes back --------------------------------------------------------------------------------------------------------
+
+local MAX_DEPTH = 24
+
+local function key_path(at, key)
+  return type(key) == "string" and (at == "" and key or at .. "." .. key) or ("%s[%s]"):format(at, plain_tostring(key))
+end
+
+--- A copy without metatables, of what can leave.
+local function plain(value, at, depth)
+  if PLAIN[type(value)] then
+    return value
+  elseif type(value) ~= "table" then
+    error(("%s: %s: a %s is no plain data"):format(data.file, at == "" and "top level" or at, type(value)), 0)
+  elseif depth > MAX_DEPTH then
+    error(("%s: %s: tables inside tables, more than %d deep"):format(data.file, at, MAX_DEPTH), 0)
+  end
+  local result = {}
+  for key, item in raw_next, value do
+    if not PLAIN[type(key)] then
+      error(("%s: %s: a key that is a %s is no plain data"):format(data.file, at, type(key)), 0)
+    end
+    result[key] = plain(item, key_path(at, key), depth + 1)
+  end
+  return result
+end
+
+local kinds = {}
+
+--- A list, for one.
+function kinds.value()
+  return { value = plain(run_text(data.text, data.file), "", 0) }
+end
+
+--- A policy is a function, or a table of one and the options that it takes.
+local function policy_of(value)
+  if type(value) == "function" then
+    return value, {}
+  elseif type(value) ~= "table" or type(value.profile) ~= "function" then
+    error(
+      ("%s: returns %s, expected a function of (config, ctx), or { options = {...}, profile = function }"):format(
+        data.file,
+        PLAIN[type(value)] and plain_tostring(value) or "a " .. type(value)
+      ),
+      0
+    )
+  end
+  for key in ordered_pairs(value) do
+    if key ~= "options" and key ~= "profile" and key ~= "help" then
+      local hint = require_own("procage.nearest").hint(plain_tostring(key), { "options", "profile", "help" })
+      error(("%s: %s: unknown key of a policy%s"):format(data.file, plain_tostring(key), hint), 0)
+    end
+  end
+  local options = plain(value.options or {}, "options", 0)
+  local bad = require_own("procage.declared").check(options)
+  if bad then
+    error(("%s: %s"):format(data.file, bad), 0)
+  end
+  return value.profile, options, type(value.help) == "string" and value.help or nil
+end
+
+function kinds.declaration()
+  local _, options, help = policy_of(run_text(data.text, data.file))
+  return { options = options, help = help }
+end
+
+function kinds.policy()
+  local make, options = policy_of(run_text(data.text, data.file))
+  local config, ctx = data.config, data.ctx
+  local values, bad = require_own("procage.declared").values(options, config.options or {}, ctx.home)
+  if bad then
+    error(("%s: %s"):format(data.file, bad), 0)
+  end
+  config.options = values
+  local built = make(config, ctx)
+  local profile = require_own("procage.profile")
+  local told = type(built) == "table" and notes[built] or {}
+  if profile.is_builder(built) then
+    built = profile.plain(built)
+  end
+  return { profile = plain(built, "", 0), notes = told, options = options, values = plain(values, "", 0) }
+end
+
+--- A script that only tells things to a recorder: what was told, with its lines.
+local function recorder(told)
+  return function(kind)
+    return function(...)
+      told[#told + 1] = { kind = kind, at = where(), arguments = plain({ ... }, kind, 0) }
+    end
+  end
+end
+
+--- fit.register{...}, for an operator's own alternatives.
+function kinds.extension()
+  local told = {}
+  special["procage.fit"] = { register = recorder(told)("register") }
+  local value = run_text(data.text .. "\nreturn true", data.file)
+  return { told = told, value = value == true }
+end
+
+--- An operator's tests: allows.read(...), denies.write(...), gap(id, host), options of the policy.
+function kinds.tests()
+  local told = {}
+  local record = recorder(told)
+  env.allows, env.denies = {}, {}
+  for _, op in ipairs({ "read", "write", "exec", "connect", "bind" }) do
+    env.allows[op], env.denies[op] = record("allows." .. op), record("denies." .. op)
+  end
+  env.gap, env.no_gap, env.policy, env.config = record("gap"), record("no_gap"), record("policy"), record("config")
+  env.file, env.directory, env.link = record("file"), record("directory"), record("link")
+  env.hosts = {}
+  for _, name in ipairs(data.host_names) do
+    env.hosts[name] = name
+  end
+  env.ws, env.home, env.outside = "$WS", "$HOME", "$OUTSIDE"
+  run_text(data.text .. "\nreturn true", data.file)
+  return { told = told }
+end
+
+close_libraries(string, table, math, utf8)
+own_string, own_table = copy(string), copy(table)
+getmetatable("").__index = own_string
+return kinds[data.kind]()

@@ -1,0 +1,113 @@
+--- Scripts in a closed state of their own: what they may require is read before they run, plain data goes in and comes out.
+---
+--- closed.lua is what they see, core/lua_script.c what bounds them.
+
+local check = require("procage.check")
+local core = require("procage.core")
+
+---@class procage.ScriptOptions
+---@field resolve? fun(name: string): string?, string?  the file of a shipped policy, or nil and why
+---@field read_file? fun(file: string): string?, string?
+
+local M = {}
+
+--- A policy longer than this is no policy that anybody reads.
+local MAX_BYTES = 1 << 20
+
+--- What a script may use. The shipped policies take a hundredth of the steps.
+M.limits = { bytes = 32 << 20, steps = 5000000, ms = 2000 }
+
+---@param file string
+---@return string? text
+---@return string? message
+function M.read_file(file)
+  local handle, message = io.open(file, "rb")
+  if not handle then
+    return nil, message
+  end
+  local text, why = handle:read(MAX_BYTES + 1)
+  handle:close()
+  if why then
+    return nil, ("%s: %s"):format(file, why)
+  elseif text and #text > MAX_BYTES then
+    return nil, ("%s: longer than %d bytes"):format(file, MAX_BYTES)
+  end
+  return text or ""
+end
+
+--- Where the shipped policies are is known to procage.paths alone.
+---@param name string
+---@return string? file
+---@return string? message
+function M.resolve(name)
+  local directory, message = require("procage.paths").policies()
+  if not directory then
+    return nil, message
+  end
+  return directory .. "/" .. name .. ".lua"
+end
+
+--- One of our own modules as the closed state loads it: what the program carries, else the file that `require` would take.
+---@param name string
+---@return string
+local function own_code(name)
+  local code = core.carried(name)
+  if code then
+    return code
+  end
+  local file = assert(package.searchpath(name, package.path))
+  return assert(M.read_file(file))
+end
+
+local TRUSTED = { "procage.check", "procage.declared", "procage.nearest", "procage.path", "procage.profile" }
+
+--- The shipped files whose names stand in a text, and in theirs.
+---@param text string
+---@param options procage.ScriptOptions
+---@param found table<string, { file: string, text: string?, message: string? }>
+local function read_shipped(text, options, found)
+  for name in text:gmatch("policies%.([%w_-]+)") do
+    if not found[name] then
+      local file, message = (options.resolve or M.resolve)(name)
+      local entry = { file = file or name, message = message }
+      found[name] = entry
+      if file then
+        entry.text, entry.message = (options.read_file or M.read_file)(file)
+      end
+      if entry.text then
+        read_shipped(entry.text, options, found)
+      end
+    end
+  end
+  return found
+end
+
+--- Runs a script.
+---@param kind "value"|"declaration"|"policy"|"extension"|"tests"
+---@param text string
+---@param file string  the name in messages
+---@param options? procage.ScriptOptions
+---@param more? table  what this kind takes besides: config and ctx of a policy
+---@return table? result
+---@return string? message  with file and line
+function M.run(kind, text, file, options, more)
+  if text:byte() == 27 then -- ESC: what bytecode begins with
+    return nil, ("%s: attempt to load a binary chunk: a script is text"):format(file)
+  end
+  local trusted = {}
+  for _, name in ipairs(TRUSTED) do
+    trusted[name] = own_code(name)
+  end
+  local data = { kind = kind, text = text, file = file, trusted = trusted, shipped = read_shipped(text, options or {}, {}) }
+  for key, value in pairs(more or {}) do
+    data[key] = value
+  end
+  local result, message = core.script(own_code("procage.closed"), data, M.limits)
+  if type(result) == "table" then
+    return result
+  end
+  -- An error that names no file is about the whole script: one raised on purpose without a line names a key.
+  return nil, message or ("%s: returned %s"):format(file, check.show(result))
+end
+
+return M
