@@ -1,12 +1,56 @@
 --- Checks of plain data, put together in tables by profile, host and config. A check takes a value and the path of its
 --- key, and returns nil when the value is good, else a message that names the key and what was expected.
+---
+--- A table with a metatable that has a name is a value of a kind of its own (a date of TOML), never a table or a list.
 
 local nearest = require("procage.nearest")
 local path = require("procage.path")
 
----@alias procage.Check fun(value: any, key: string): string?
+--- With a list as its third argument, a check of something that holds parts adds what is wrong with each of them to it; all
+--- the same it returns the first.
+---@alias procage.Check fun(value: any, key: string, all?: string[]): string?
 
 local M = {}
+
+--- The name of a kind of its own, or nil.
+---@param value any
+---@return string?
+local function kind_of(value)
+  local meta = type(value) == "table" and getmetatable(value)
+  return type(meta) == "table" and type(meta.__name) == "string" and meta.__name or nil
+end
+
+---@param value any
+---@return boolean
+local function is_table(value)
+  return type(value) == "table" and not kind_of(value)
+end
+
+--- What a check finds in a part, added to `all` unless the part did so itself.
+---@param part procage.Check
+---@param value any
+---@param key string
+---@param all? string[]
+---@return string?
+local function examine(part, value, key, all)
+  local before = all and #all
+  local bad = part(value, key, all)
+  if bad and all and #all == before then
+    all[#all + 1] = bad
+  end
+  return bad
+end
+
+--- Everything that is wrong with a value, each named by its key.
+---@param whole procage.Check
+---@param value any
+---@param key string  "" at the top
+---@return string[]
+function M.problems(whole, value, key)
+  local all = {}
+  examine(whole, value, key, all)
+  return all
+end
 
 --- A value as a message shows it: short, on one line, no control characters.
 ---@param value any
@@ -20,7 +64,7 @@ function M.show(value)
   elseif type(value) == "number" or type(value) == "boolean" then
     return tostring(value)
   end
-  return value == nil and "nothing" or "a " .. type(value)
+  return value == nil and "nothing" or "a " .. (kind_of(value) or type(value))
 end
 
 ---@param key string
@@ -36,7 +80,7 @@ end
 ---@return procage.Check
 function M.type(of, called)
   return function(value, key)
-    if type(value) ~= of then
+    if type(value) ~= of or kind_of(value) then
       return M.mismatch(key, called, value)
     end
   end
@@ -153,8 +197,8 @@ end
 ---@param minimum? integer  fewest entries
 ---@return procage.Check
 function M.list(item, minimum)
-  return function(value, key)
-    if type(value) ~= "table" then
+  return function(value, key, all)
+    if not is_table(value) then
       return M.mismatch(key, "a list", value)
     end
     local length, offender = dense_length(value)
@@ -163,12 +207,18 @@ function M.list(item, minimum)
     elseif length < (minimum or 0) then
       return ("%s: expected %d entries or more, got %d"):format(key, minimum, length)
     end
+    local first
     for i, entry in ipairs(value) do
       -- Asked again for the message alone: hundreds of good entries need no key of their own.
       if item(entry, key) then
-        return item(entry, ("%s[%d]"):format(key, i))
+        local bad = examine(item, entry, ("%s[%d]"):format(key, i), all)
+        if not all then
+          return bad
+        end
+        first = first or bad
       end
     end
+    return first
   end
 end
 
@@ -190,17 +240,20 @@ end
 ---@param value_check procage.Check
 ---@return procage.Check
 function M.map(key_check, value_check)
-  return function(value, key)
-    if type(value) ~= "table" then
+  return function(value, key, all)
+    if not is_table(value) then
       return M.mismatch(key, "a table", value)
     end
+    local first
     for _, entry in ipairs(sorted_keys(value)) do
       local at = key .. "." .. entry.name
-      local bad = key_check(entry.key, at) or value_check(value[entry.key], at)
-      if bad then
+      local bad = examine(key_check, entry.key, at, all) or examine(value_check, value[entry.key], at, all)
+      if bad and not all then
         return bad
       end
+      first = first or bad
     end
+    return first
   end
 end
 
@@ -218,26 +271,39 @@ function M.record(fields, called)
   for i, field in ipairs(fields) do
     names[i], by_name[field.name] = field.name, field
   end
-  return function(value, key)
-    if type(value) ~= "table" then
+  return function(value, key, all)
+    if not is_table(value) then
       return M.mismatch(key == "" and "top level" or key, "a table", value)
     end
     local prefix = key == "" and "" or key .. "."
+    local first
     for _, entry in ipairs(sorted_keys(value)) do
       if not by_name[entry.key] then
-        return ("%s%s: unknown %s%s"):format(prefix, entry.name, called, nearest.hint(entry.name, names))
+        local bad = ("%s%s: unknown %s%s"):format(prefix, entry.name, called, nearest.hint(entry.name, names))
+        if not all then
+          return bad
+        end
+        all[#all + 1] = bad
+        first = first or bad
       end
     end
     for _, field in ipairs(fields) do
       local item = value[field.name]
-      if item == nil and field.required then
-        return ("%s%s: missing"):format(prefix, field.name)
+      local bad
+      if item ~= nil then
+        bad = examine(field.check, item, prefix .. field.name, all)
+      elseif field.required then
+        bad = ("%s%s: missing"):format(prefix, field.name)
+        if all then
+          all[#all + 1] = bad
+        end
       end
-      local bad = item ~= nil and field.check(item, prefix .. field.name)
-      if bad then
+      if bad and not all then
         return bad
       end
+      first = first or bad
     end
+    return first
   end
 end
 
@@ -247,11 +313,11 @@ end
 ---@param other procage.Check
 ---@return procage.Check
 function M.either(is_first, first, other)
-  return function(value, key)
+  return function(value, key, all)
     if is_first(value) then
-      return first(value, key)
+      return first(value, key, all)
     end
-    return other(value, key)
+    return other(value, key, all)
   end
 end
 

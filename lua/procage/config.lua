@@ -2,6 +2,7 @@
 --- only one that knows the spellings of the programs that came before.
 
 local check = require("procage.check")
+local config_source = require("procage.config_source")
 local json = require("procage.json")
 local path = require("procage.path")
 local profile = require("procage.profile")
@@ -10,6 +11,8 @@ local profile = require("procage.profile")
 ---@field mode "auto"|"required"|"off"
 ---@field policy string  the name of a shipped policy, or a file
 ---@field network procage.Network
+---@field network_allow string[][]  commands that get the network, word by word
+---@field network_allow_prefix string[][]  beginnings of such commands
 ---@field loopback "run"|"host"
 ---@field git "read"|"commit"|"write"
 ---@field writable string[]  paths; `~` is home
@@ -82,15 +85,15 @@ local ports_record = check.record({ { name = "ports", check = check.list(check.p
 local network_names = check.one_of({ "none", "off", "loopback", "localhost", "all", "ports:443,8080" })
 
 ---@type procage.Check
-local function network(value, key)
+local function network(value, key, all)
   local read = read_network(value)
   if type(read) ~= "table" then
     return not (read == "none" or read == "loopback" or read == "all") and network_names(value, key) or nil
   elseif is_string(value) or value.ports == nil then
     -- A list, or a text with one: its entries are the operator's keys, `ports` is not.
-    return check.list(check.port, 1)(read.ports, key)
+    return check.list(check.port, 1)(read.ports, key, all)
   end
-  return ports_record(read, key)
+  return ports_record(read, key, all)
 end
 
 --- Absolute or beneath home. `~user` is refused: it would need the password file.
@@ -110,6 +113,28 @@ end
 
 local paths = check.list(home_path)
 
+--- A name is looked for on PATH. A path from here would be a file that commands write.
+---@type procage.Check
+local function program(value, key)
+  local bad = check.text(value, key)
+  if bad then
+    return bad
+  elseif value:find("/", 1, true) and not path.is_absolute(value) or path.has_parent_step(value) then
+    return check.mismatch(key, "the name of a program, or an absolute path", value)
+  end
+end
+
+--- A policy's name, or where its script is.
+---@type procage.Check
+local function policy_name(value, key)
+  local bad = check.text(value, key)
+  if bad then
+    return bad
+  elseif value:find("/", 1, true) or value:find("%.lua$") then
+    return home_path(value, key)
+  end
+end
+
 local limit_fields = {}
 for i, name in ipairs(profile.limits) do
   limit_fields[i] = { name = name, check = check.positive }
@@ -120,6 +145,16 @@ local function value_text(value, key)
   if value ~= "" then
     return check.text(value, key)
   end
+end
+
+--- The words of commands, or the first of them; `least` of each.
+---@param least integer
+---@return procage.Check
+local function commands(least)
+  local words = check.list(value_text, least)
+  return check.list(function(value, key, all)
+    return words(value, key, all) or program(value[1], key .. "[1]")
+  end)
 end
 
 local env_fields = {
@@ -134,8 +169,10 @@ local env_fields = {
 ---@type procage.ConfigKey[]
 local schema = {
   { name = "mode", check = check.one_of({ "auto", "required", "off" }), default = "auto" },
-  { name = "policy", check = check.text, default = "speccoder" },
+  { name = "policy", check = policy_name, default = "speccoder" },
   { name = "network", check = network, default = "loopback" },
+  { name = "network_allow", check = commands(1), default = {} },
+  { name = "network_allow_prefix", check = commands(2), default = {} },
   { name = "loopback", check = check.one_of({ "run", "host" }), default = "run" },
   { name = "git", check = check.one_of({ "read", "commit", "write" }), default = "read" },
   { name = "writable", check = paths, default = {} },
@@ -179,16 +216,96 @@ local function complete(config)
   return config
 end
 
---- Checks a configuration and completes it; the table given is left as it is.
----@param given? table  what a file or a caller says; JSON null is absent
+--- Everything that is wrong with a source, file and line before each, in their order.
+---@param source procage.ConfigSource
+---@return string[]
+local function problems_of(source)
+  local list = {}
+  for i, message in ipairs(source.problems) do
+    list[i] = { text = message, line = 0, i = i }
+  end
+  for _, message in ipairs(source.value and check.problems(whole, source.value, "") or {}) do
+    local text, line = source.locate(message)
+    list[#list + 1] = { text = text, line = line or 0, i = #list }
+  end
+  table.sort(list, function(a, b)
+    return a.line < b.line or a.line == b.line and a.i < b.i
+  end)
+  local texts = {}
+  for i, entry in ipairs(list) do
+    texts[i] = entry.text
+  end
+  return texts
+end
+
+--- What a text says of [sandbox]: checked, not completed.
+---@param text string
+---@param format "toml"|"json"
+---@param file string  what messages start with
+---@return procage.ConfigSource source  `value` is good when there are no `problems`
+function M.read(text, format, file)
+  local source = format == "json" and config_source.json(text, file) or config_source.toml(text, file, M.keys)
+  source.problems = problems_of(source)
+  return source
+end
+
+--- Of many mistakes the first, and that there are more.
+---@param problems string[]
+---@return string
+function M.summary(problems)
+  if #problems == 1 then
+    return problems[1]
+  end
+  return ("%s (and %d more: procage-lua check FILE shows all)"):format(problems[1], #problems - 1)
+end
+
+--- A file longer than this is no configuration.
+local MAX_BYTES = 1 << 20
+
+--- The same of a file, TOML or JSON as its name ends.
+---@param file string
+---@return procage.ConfigSource? source
+---@return string? message  it cannot be read
+function M.read_file(file)
+  local format = file:match("%.(toml)$") or file:match("%.(json)$")
+  if not format then
+    return nil, file .. ": a configuration's name ends in .toml or .json"
+  end
+  local handle, message = io.open(file, "rb")
+  if not handle then
+    return nil, message
+  end
+  local text, why = handle:read(MAX_BYTES + 1)
+  handle:close()
+  if why then
+    return nil, ("%s: %s"):format(file, why)
+  elseif text and #text > MAX_BYTES then
+    return nil, ("%s: longer than %d bytes"):format(file, MAX_BYTES)
+  end
+  return M.read(text or "", format, file)
+end
+
+--- Checks a configuration and completes it; a table that is given is left as it is.
+---@param given? table|string  what a caller says, JSON null being absent; or a TOML text, of which [sandbox] is read
 ---@param source? string  what messages start with: the file
 ---@return procage.Config? config
----@return string? message  names the key, what was expected, and the nearest known name
+---@return string? message  names the key, what was expected, and the nearest known name; of a text also the line
+---@return string[]? problems  all of them
 function M.parse(given, source)
+  if type(given) == "string" then
+    local read = M.read(given, "toml", source or "speccoder.toml")
+    if #read.problems > 0 then
+      return nil, M.summary(read.problems), read.problems
+    end
+    return complete(read.value)
+  end
   local config = json.plain(given == nil and {} or given)
-  local bad = whole(config, "")
-  if bad then
-    return nil, (source and source .. ": " or "") .. bad
+  local problems = check.problems(whole, config, "")
+  if #problems > 0 then
+    for i, problem in ipairs(problems) do
+      problems[i] = (source and source .. ": " or "") .. problem
+    end
+    return nil, problems[1], problems
   end
   return complete(config)
 end
