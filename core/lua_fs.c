@@ -16,6 +16,22 @@ static void set_integer(lua_State *L, const char *key, lua_Integer value)
 	lua_setfield(L, -2, key);
 }
 
+static void push_facts(lua_State *L, const struct pc_file *file)
+{
+	lua_createtable(L, 0, 11);
+	lua_pushstring(L, file->kind);
+	lua_setfield(L, -2, "kind");
+	set_integer(L, "mode", file->mode);
+	set_integer(L, "uid", file->uid);
+	set_integer(L, "gid", file->gid);
+	set_integer(L, "dev", (lua_Integer)file->dev);
+	set_integer(L, "ino", (lua_Integer)file->ino);
+	set_integer(L, "links", (lua_Integer)file->links);
+	set_integer(L, "size", (lua_Integer)file->size);
+	set_integer(L, "mtime_ns", file->mtime_ns);
+	set_integer(L, "ctime_ns", file->ctime_ns);
+}
+
 static int push_file(lua_State *L, bool follow)
 {
 	const char *path = pc_check_path(L, 1);
@@ -24,18 +40,23 @@ static int push_file(lua_State *L, bool follow)
 
 	if (rc < 0)
 		return pc_push_result(L, rc, path);
-	lua_createtable(L, 0, 10);
-	lua_pushstring(L, file.kind);
-	lua_setfield(L, -2, "kind");
-	set_integer(L, "mode", file.mode);
-	set_integer(L, "uid", file.uid);
-	set_integer(L, "gid", file.gid);
-	set_integer(L, "dev", (lua_Integer)file.dev);
-	set_integer(L, "ino", (lua_Integer)file.ino);
-	set_integer(L, "links", (lua_Integer)file.links);
-	set_integer(L, "size", (lua_Integer)file.size);
-	set_integer(L, "mtime_ns", file.mtime_ns);
-	set_integer(L, "ctime_ns", file.ctime_ns);
+	push_facts(L, &file);
+	return 1;
+}
+
+/* core.executable(path) -> facts, with `path`, of the one file that was opened | nil, message, errno */
+static int fs_executable(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	char resolved[PATH_MAX];
+	struct pc_file file;
+	int rc = pc_executable_facts(path, &file, resolved);
+
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	push_facts(L, &file);
+	lua_pushstring(L, resolved);
+	lua_setfield(L, -2, "path");
 	return 1;
 }
 
@@ -295,6 +316,7 @@ void pc_open_fs(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "stat", fs_stat },
 		{ "lstat", fs_lstat },
+		{ "executable", fs_executable },
 		{ "real_path", fs_real_path },
 		{ "read_link", fs_read_link },
 		{ "read_dir", fs_read_dir },

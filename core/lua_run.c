@@ -150,11 +150,31 @@ static void check_input(lua_State *L, int spec, struct pc_run *run)
 	lua_pop(L, 1);
 }
 
+/* spec.chosen: {dev, ino, ctime_ns} of the one program, as core.executable() told them. */
+static void check_chosen(lua_State *L, int spec, struct pc_command *command)
+{
+	int chosen;
+
+	if (lua_getfield(L, spec, "chosen") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	if (!lua_istable(L, -1) || !command->programs[0] || command->programs[1])
+		luaL_error(L, "chosen: a table is expected, and one program");
+	chosen = lua_gettop(L);
+	command->is_chosen = true;
+	command->chosen_dev = (uint64_t)option_integer(L, chosen, "dev", 0, LUA_MININTEGER);
+	command->chosen_ino = (uint64_t)option_integer(L, chosen, "ino", 0, LUA_MININTEGER);
+	command->chosen_ctime_ns = option_integer(L, chosen, "ctime_ns", 0, LUA_MININTEGER);
+	lua_pop(L, 1);
+}
+
 static void check_words(lua_State *L, int spec, struct pc_command *command)
 {
 	command->argv = check_list(L, spec, "argv", false);
 	command->envp = check_list(L, spec, "env", true);
 	command->programs = check_list(L, spec, "programs", true);
+	check_chosen(L, spec, command);
 	command->cwd = option_path(L, spec, "cwd", true);
 	command->directory = option_path(L, spec, "directory", false);
 }
@@ -173,11 +193,11 @@ static enum pc_observes option_observes(lua_State *L, int spec)
 
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
-	static const char *const keys[] = { "argv",	  "env",       "programs",     "cwd",		"directory",
-					    "stdin",	  "stdin_fd",  "stdin_path",   "is_input_open", "stdout_fd",
-					    "stderr_fd",  "is_merged", "has_terminal", "takes_signals", "capture_bytes",
-					    "timeout_ms", "cgroup",    "memory_bytes", "processes",	"grace_ms",
-					    "observes",	  NULL };
+	static const char *const keys[] = { "argv",	     "env",	   "programs",	"cwd",		"directory",
+					    "chosen",	     "stdin",	   "stdin_fd",	"stdin_path",	"is_input_open",
+					    "stdout_fd",     "stderr_fd",  "is_merged", "has_terminal", "takes_signals",
+					    "capture_bytes", "timeout_ms", "cgroup",	"memory_bytes", "processes",
+					    "grace_ms",	     "observes",   NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -379,7 +399,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
 /*
  * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
  *
- * core.run(plan, {argv, env, programs, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
+ * core.run(plan, {argv, env, programs, chosen?, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
  * capture_bytes?, timeout_ms?, grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "all")}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
@@ -405,12 +425,12 @@ static int run_run(lua_State *L)
 }
 
 /*
- * core.become(plan, {argv, env, programs, cwd, directory?}) -> nil, message, errno, {step, op, path, errno}: only on failure,
+ * core.become(plan, {argv, env, programs, chosen?, cwd, directory?}) -> nil, message, errno, {step, op, path, errno}: only on failure,
  * after which the process may be partly confined and is to exit
  */
 static int run_become(lua_State *L)
 {
-	static const char *const keys[] = { "argv", "env", "programs", "cwd", "directory", NULL };
+	static const char *const keys[] = { "argv", "env", "programs", "chosen", "cwd", "directory", NULL };
 	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
 	struct pc_command command = { .stdin_fd = -1 };
 	struct pc_failure failure;

@@ -253,9 +253,16 @@ struct pc_command {
 	const char *const *argv;     /* NULL-ended, at least one */
 	const char *const *envp;     /* NULL-ended */
 	const char *const *programs; /* NULL-ended: paths to try in turn, as execvp(3) would */
-	const char *cwd;	     /* absolute and resolved */
-	const char *directory;	     /* the run's private directory, or NULL */
-	int stdin_fd;		     /* -1: /dev/null */
+	/*
+	 * The one program is a file that was looked at before: this one, or the command does not run (-ESTALE). It is executed by
+	 * descriptor; a script, whose interpreter needs its path, by path after it was looked at again.
+	 */
+	bool is_chosen;
+	uint64_t chosen_dev, chosen_ino;
+	int64_t chosen_ctime_ns;
+	const char *cwd;       /* absolute and resolved */
+	const char *directory; /* the run's private directory, or NULL */
+	int stdin_fd;	       /* -1: /dev/null */
 	int stdout_fd, stderr_fd;
 	bool has_terminal;  /* in place of the three: a terminal of its own */
 	const char *cgroup; /* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
@@ -515,6 +522,13 @@ struct pc_file {
 
 /* stat(2), or lstat(2) without `follow`. 0 or -errno. */
 int pc_file_facts(const char *path, bool follow, struct pc_file *file);
+
+/*
+ * A program as it may be executed: opened once (O_PATH, links followed), and everything is said of what was opened. Its path
+ * goes into `resolved`, a buffer of PATH_MAX bytes. 0 or -errno: EACCES (no regular file, or not executable by the caller),
+ * ENOENT, ENAMETOOLONG, and what open(2) says.
+ */
+int pc_executable_facts(const char *path, struct pc_file *file, char *resolved);
 
 /* realpath(3) into a buffer of PATH_MAX bytes. 0 or -errno. */
 int pc_real_path(const char *path, char *resolved);

@@ -7,6 +7,7 @@
 local core = require("procage.core")
 local disk = require("procage.disk")
 local env = require("procage.env")
+local executables = require("procage.executable")
 local fit = require("procage.fit")
 local mechanisms = require("procage.mechanisms")
 local path = require("procage.path")
@@ -176,7 +177,7 @@ end
 --- should say why, and exit.
 ---@param policy procage.Policy  fitted without a supervisor
 ---@param argv string[]
----@param options { cwd?: string, env?: table<string, string>, on_notice?: fun(text: string) }
+---@param options { cwd?: string, env?: table<string, string>, executable?: procage.Executable, on_notice?: fun(text: string) }
 ---@return nil
 ---@return string message
 ---@return any code
@@ -210,17 +211,22 @@ function M.become(policy, argv, options)
     options.on_notice(directory .. ": its temporary files, removed by a later start")
   end
   local words, variables = policy:environment(options.env, cwd, directory or nil)
+  local programs, chosen = runner.programs(argv[1], cwd, variables.PATH), nil
+  if options.executable then
+    programs, chosen = executables.chosen(options.executable)
+  end
   local _, problem, errno, detail = core.become(plan, {
     argv = table.move(argv, 1, #argv, 1, {}),
     env = words,
-    programs = runner.programs(argv[1], cwd, variables.PATH),
+    programs = programs,
+    chosen = chosen,
     cwd = cwd,
     directory = directory or nil,
   })
   if lock then
     private.remove(directory --[[@as string]], lock)
   end
-  return nil, problem, errno, detail
+  return nil, executables.explain(options.executable, problem, errno), errno, detail
 end
 
 --- policy:exec: confines the calling process itself.
@@ -298,14 +304,14 @@ end
 --- process that is started, under a name that the policy keeps, not into `env`.
 ---@param policy procage.Policy
 ---@param argv string[]
----@param options? { tree?: boolean, cwd?: string, env?: table<string, string> }
+---@param options? { tree?: boolean, cwd?: string, env?: table<string, string>, executable?: procage.Executable }
 ---@return procage.Wrapped?
 ---@return string? message
 ---@return any code
 function M.wrap(policy, argv, options)
   options = options or {}
   check_words(argv, "wrap", 3)
-  check_options(options, { tree = "boolean", cwd = "string", env = "table" }, "wrap", 3)
+  check_options(options, { tree = "boolean", cwd = "string", env = "table", executable = "table" }, "wrap", 3)
   local program, message = paths.program()
   if not program then
     return nil, message, ENOENT
@@ -358,6 +364,10 @@ function M.wrap(policy, argv, options)
   local words = { program, "__sandbox" }
   if options.tree then
     words[#words + 1] = "--tree"
+  end
+  if options.executable then
+    words[#words + 1] = "--executable"
+    words[#words + 1] = executables.to_text(options.executable)
   end
   for _, word in ipairs({ "--home", policy.context.home, "--cwd", cwd, argument, "--" }) do
     words[#words + 1] = word

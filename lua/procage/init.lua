@@ -28,12 +28,28 @@ M.policy = {
   build_profile = policy.build_profile,
 }
 
---- procage.hosts: made when asked for, since a run does not need them.
+--- Loaded when they are asked for, since a run of the program does not need them: the module, and the name in it.
+local later = {
+  hosts = { "procage.hosts" },
+  -- What a harness runs its commands with: runner(root, config, options), runner_at(root, options).
+  runner = { "procage.harness", "new" },
+  runner_at = { "procage.harness", "at" },
+  -- Whether this machine can confine anything, and with what.
+  available = { "procage.harness", "available" },
+  backend = { "procage.harness", "backend" },
+  -- The [sandbox] table: config.parse(text or table, source).
+  config = { "procage.config" },
+  -- Which file a command's first word means: resolve_executable(program, cwd, env).
+  resolve_executable = { "procage.executable", "resolve" },
+}
+
 return setmetatable(M, {
   __index = function(_, key)
-    if key == "hosts" then
-      M.hosts = require("procage.hosts")
-      return M.hosts
+    local entry = later[key]
+    if entry then
+      local module = require(entry[1])
+      M[key] = entry[2] and module[entry[2]] or module
+      return M[key]
     end
   end,
 })

@@ -4,6 +4,7 @@ local config_room = require("procage.config")
 local core = require("procage.core")
 local disk = require("procage.disk")
 local env = require("procage.env")
+local executables = require("procage.executable")
 local fit = require("procage.fit")
 local handoff = require("procage.handoff")
 local hosts = require("procage.host")
@@ -34,6 +35,9 @@ Policy.__index = Policy
 ---@field env? table<string, string>  the caller's environment; default: this process's
 ---@field host? procage.Host  a poorer one than this machine is
 ---@field observes? "all"  every access to a file is kept (outcome.accesses), not only those that were refused
+---@field read_only? string[]  more than the policy says, absolute: whatever its script makes of the configuration
+---@field hidden? string[]
+---@field write? string[]
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 --- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
@@ -75,10 +79,14 @@ local function make_profile(name, checked, options, caller)
   if not context then
     return nil, message
   end
+  name = path.expand_home(name, context.home)
   local profile
   profile, message = policy.build_profile(name, checked, context, { real_path = core.real_path })
   if not profile then
     return nil, message
+  end
+  for _, key in ipairs({ "read_only", "hidden", "write" }) do
+    table.move(options[key] or {}, 1, #(options[key] or {}), #profile[key] + 1, profile[key])
   end
   -- A readable tree beneath a directory that the private tmp covers is put back.
   for _, tree in ipairs(checked.readable) do
@@ -320,27 +328,8 @@ function Policy:environment(extra, cwd, directory)
   return list, result
 end
 
---- The paths at which execvp(3) would look. Source: exec(3); an empty entry of PATH means the working directory.
-local function programs(name, cwd, path_variable)
-  if name == "" then
-    return {}
-  elseif name:find("/", 1, true) then
-    return { path.is_absolute(name) and name or cwd .. "/" .. name }
-  end
-  local list = {}
-  for entry in ((path_variable or "/usr/local/bin:/usr/bin:/bin") .. ":"):gmatch("([^:]*):") do
-    if entry == "" then
-      entry = cwd
-    elseif not path.is_absolute(entry) then
-      entry = cwd .. "/" .. entry
-    end
-    list[#list + 1] = entry .. "/" .. name
-  end
-  return list
-end
-
 --- What a command may say besides its words; `run` and `start` add their own.
-local command_keys = { cwd = "string", env = "table", timeout_ms = "number" }
+local command_keys = { cwd = "string", env = "table", timeout_ms = "number", executable = "table" }
 local run_keys = { stream = "boolean", cancel_signals = "boolean", terminal = "boolean", on_output = "function" }
 
 --- "closed", "inherit", bytes, {file = path} or, for a run that is stepped, {pipe = true}.
@@ -389,7 +378,7 @@ local function specification(self, cmd, cwd, directory)
   local spec = {
     argv = table.move(cmd, 1, #cmd, 1, {}),
     env = words,
-    programs = programs(cmd[1], cwd, variables.PATH),
+    programs = executables.candidates(cmd[1], cwd, variables.PATH),
     cwd = cwd,
     directory = directory,
     takes_signals = cmd.cancel_signals,
@@ -398,6 +387,9 @@ local function specification(self, cmd, cwd, directory)
     capture_bytes = self.fitted.limits.output_bytes,
     observes = self:recorded() == "paths" and (self.observes or "refused") or nil,
   }
+  if cmd.executable then
+    spec.programs, spec.chosen = executables.chosen(cmd.executable)
+  end
   local limits = self.fitted.limits
   for mechanism, name in pairs({ ["cgroup-memory"] = "memory_bytes", ["cgroup-pids"] = "processes" }) do
     spec[name] = uses(self.fitted, mechanism) and limits[name] or nil
@@ -475,10 +467,20 @@ local function note_loss(self, outcome)
     .. (uses(self.fitted, "pidns") and "" or ", and a process of it may still run")
 end
 
+--- A program that was executed by descriptor bears its number as a name (execveat(2); before Linux 6.14).
+local function name_processes(raw, executable)
+  for _, denial in ipairs(executable and raw.denials or {}) do
+    if (denial.process or ""):find("^%d$") then
+      denial.process = path.basename(executable.path)
+    end
+  end
+end
+
 --- What is left to do once everything that a run started is dead.
 ---@param begun table  of Policy:attempt
 ---@param raw table  as core.run returns it
 local function conclude(self, begun, raw)
+  name_processes(raw, begun.executable)
   local outcome = outcomes.new(raw, self)
   local removed, left
   if begun.directory then
@@ -527,6 +529,7 @@ function Policy:attempt(cmd, cwd, go)
   end
   -- Another run may have the plan made anew meanwhile: this one is judged by its own survey.
   local begun = {
+    executable = cmd.executable,
     survey = self.survey,
     masked = marks_of(self.survey.inside),
     handoff = handoff.note(self.survey.watch),
@@ -558,16 +561,19 @@ function Policy:launch(cmd, go)
     self.made = nil
     begun, why, errno, detail = self:attempt(cmd, cwd, go)
   end
-  if not begun and detail and detail.step == "input" then
+  if not begun and detail and detail.step == "exec" then
+    why = executables.explain(cmd.executable, why, errno)
+  elseif not begun and detail and detail.step == "input" then
     why = ("%s: %s"):format(cmd.stdin.file, why)
   end
   return begun, why, errno, detail
 end
 
---- Runs one command. The outcome says how it ended; nil says that it never ran. With `on_output` its output is told as it
+--- Runs one command. The outcome says how it ended; nil says that it never ran. With `executable`, of resolve_executable, it is
+--- exactly that file that runs, whatever has its name by now, or nothing. With `on_output` its output is told as it
 --- comes, in pieces, and captured as well; an error of that function kills the run and is raised.
----@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes|{file=}, on_output=, stream=, terminal=,
----  cancel_signals=}
+---@param cmd table  {argv..., cwd=, env=, timeout_ms=, executable=, stdin="closed"|"inherit"|bytes|{file=}, on_output=,
+---  stream=, terminal=, cancel_signals=}
 ---@return procage.Outcome?
 ---@return string? message
 ---@return any code
@@ -602,7 +608,7 @@ function Policy:begin(cmd)
 end
 
 --- Starts one command, for a caller who steps it; a run that he lets go of is killed.
----@param cmd table  {argv..., cwd=, env=, timeout_ms=, stdin="closed"|"inherit"|bytes|{file=}|{pipe=true}}
+---@param cmd table  {argv..., cwd=, env=, timeout_ms=, executable=, stdin="closed"|"inherit"|bytes|{file=}|{pipe=true}}
 ---@return procage.Run?
 ---@return string? message
 ---@return any code
@@ -633,6 +639,6 @@ function Policy:exec(argv, options)
   return require("procage.helper").exec(self, argv, options)
 end
 
-M.programs = programs
+M.programs = executables.candidates
 
 return M

@@ -33,24 +33,55 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
+static struct pc_file facts_of(const struct stat *st)
+{
+	return (struct pc_file) {
+		.kind = kind_of(st->st_mode),
+		.mode = st->st_mode & 07777,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.links = st->st_nlink,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+		.ctime_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec,
+	};
+}
+
 int pc_file_facts(const char *path, bool follow, struct pc_file *file)
 {
 	struct stat st;
 
 	if (fstatat(AT_FDCWD, path, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	*file = (struct pc_file) {
-		.kind = kind_of(st.st_mode),
-		.mode = st.st_mode & 07777,
-		.uid = st.st_uid,
-		.gid = st.st_gid,
-		.dev = st.st_dev,
-		.ino = st.st_ino,
-		.links = st.st_nlink,
-		.size = (uint64_t)st.st_size,
-		.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
-		.ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec,
-	};
+	*file = facts_of(&st);
+	return 0;
+}
+
+int pc_executable_facts(const char *path, struct pc_file *file, char *resolved)
+{
+	cleanup_fd int fd = -1;
+	char name[40];
+	struct stat st;
+	int rc;
+
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	/* faccessat2(2) with an empty path is of Linux 5.8; a mount without exec refuses here too. */
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (faccessat(AT_FDCWD, name, X_OK, AT_EACCESS) < 0)
+		return -errno;
+	rc = pc_read_link(name, resolved);
+	if (rc < 0)
+		return rc;
+	/* A file that was unlinked meanwhile has a name that leads nowhere, or to another. */
+	if (st.st_nlink == 0 || resolved[0] != '/')
+		return -ENOENT;
+	*file = facts_of(&st);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* A block that grows from front to back; the size is known before, so nothing moves. */
@@ -152,6 +153,17 @@ static bool has_run_texts(const struct pc_plan *plan, const struct pc_image *ima
 	return true;
 }
 
+static void put_chosen(struct pc_image *image, const struct pc_command *command)
+{
+	if (!command->is_chosen)
+		return;
+	image->flags |= PC_IMAGE_CHOSEN;
+	image->chosen_major = major(command->chosen_dev);
+	image->chosen_minor = minor(command->chosen_dev);
+	image->chosen_ino = command->chosen_ino;
+	image->chosen_ctime_ns = command->chosen_ctime_ns;
+}
+
 int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
 		   const struct pc_command *command, struct pc_image **built)
 {
@@ -188,6 +200,7 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	fill_array(&to, image->argv_offset, command->argv);
 	fill_array(&to, image->envp_offset, command->envp);
 	fill_array(&to, image->programs_offset, command->programs);
+	put_chosen(image, command);
 	put_run_texts(&to, image, command);
 	if (!has_run_texts(plan, image)) {
 		free(image);

@@ -36,6 +36,7 @@ enum pc_image_flag {
 	PC_IMAGE_OWN_PROCESS = 1u << 7, /* the caller itself becomes the command: it may lead a group already */
 	PC_IMAGE_OWN_NETWORK = 1u << 3, /* the network namespace is the run's own, and so are abstract sockets */
 	PC_IMAGE_CGROUP = 1u << 5,	/* the command moves into a cgroup, which ends with the run */
+	PC_IMAGE_CHOSEN = 1u << 6,	/* the program is the file that the image names, or none */
 };
 
 struct pc_image {
@@ -49,6 +50,9 @@ struct pc_image {
 	uint32_t programs_offset, programs;	    /* the paths to try, as execvp(3) would */
 	uint32_t socket_trees_offset, socket_trees; /* beneath these the broker connects; stay offsets */
 	uint32_t run_text[PC_RUN_TEXTS];	    /* 0: not in this run */
+	uint32_t chosen_major, chosen_minor;	    /* PC_IMAGE_CHOSEN, as statx(2) says them */
+	uint64_t chosen_ino;
+	int64_t chosen_ctime_ns;
 };
 
 enum pc_status_kind {

@@ -297,25 +297,75 @@ static int open_null_stdin(void)
 	return (int)pc_sys3(__NR_dup3, fd, 0, 0);
 }
 
+enum { E_NOEXEC = 8, E_NOTDIR = 20, E_LOOP = 40 };
+
+static int exec_path(const struct pc_image *image, uint64_t program)
+{
+	return (int)pc_sys3(__NR_execve, (long)program, pc_ptr(pc_image_at(image, image->argv_offset)),
+			    pc_ptr(pc_image_at(image, image->envp_offset)));
+}
+
+/* A script without "#!": the shell reads it, as it would for execvp(3). The spare slot becomes argv[0]. */
+static int exec_shell(const struct pc_image *image, uint64_t script)
+{
+	uint64_t *argv = (uint64_t *)(uintptr_t)pc_image_at(image, image->argv_offset);
+
+	argv[-1] = (uint64_t)(uintptr_t) "sh";
+	argv[0] = script;
+	return (int)pc_sys3(__NR_execve, pc_ptr("/bin/sh"), pc_ptr(argv - 1), pc_ptr(pc_image_at(image, image->envp_offset)));
+}
+
+/* Whether what `fd`, or the name `path`, is now is the file that was chosen. */
+static int check_chosen(const struct pc_image *image, int fd, const char *path, int flags)
+{
+	struct pc_statx st;
+	int rc;
+
+	rc = pc_sys_statx(fd, path, flags, PC_STATX_BASIC, &st);
+	if (rc < 0)
+		return rc;
+	if (st.dev_major != image->chosen_major || st.dev_minor != image->chosen_minor || st.ino != image->chosen_ino ||
+	    st.ctime.sec * 1000000000 + st.ctime.nsec != image->chosen_ctime_ns)
+		return -E_STALE;
+	return 0;
+}
+
+/* The file that was chosen, whatever has its name by now: executed by descriptor. */
+static int exec_chosen(const struct pc_image *image)
+{
+	const uint64_t *programs = pc_image_at(image, image->programs_offset);
+	const char *path = (const char *)(uintptr_t)programs[0];
+	int fd, rc, error;
+
+	fd = pc_sys_openat(AT_CWD, path, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	rc = check_chosen(image, fd, "", PC_AT_EMPTY_PATH);
+	if (rc < 0)
+		return rc;
+	error = (int)pc_sys5(__NR_execveat, fd, pc_ptr(""), pc_ptr(pc_image_at(image, image->argv_offset)),
+			     pc_ptr(pc_image_at(image, image->envp_offset)), PC_AT_EMPTY_PATH);
+	/* ENOENT, ENOEXEC: a script. Its interpreter could not open a descriptor that is closed by then: execveat(2). */
+	if (error != -E_NOENT && error != -E_NOEXEC)
+		return error;
+	rc = check_chosen(image, AT_CWD, path, PC_AT_SYMLINK_NOFOLLOW);
+	if (rc < 0)
+		return rc;
+	return error == -E_NOEXEC ? exec_shell(image, programs[0]) : exec_path(image, programs[0]);
+}
+
 /* execvp(3)'s rule: go on past what is not there or may not be run, and remember that something may not. */
 static int exec_first(const struct pc_image *image)
 {
 	const uint64_t *programs = pc_image_at(image, image->programs_offset);
-	uint64_t *argv = (uint64_t *)(uintptr_t)pc_image_at(image, image->argv_offset);
-	const uint64_t *envp = pc_image_at(image, image->envp_offset);
-	enum { E_NOEXEC = 8, E_NOTDIR = 20, E_LOOP = 40 };
 	int refused = -E_NOENT;
 	uint32_t i;
 	int rc;
 
 	for (i = 0; i < image->programs; i++) {
-		rc = (int)pc_sys3(__NR_execve, (long)programs[i], pc_ptr(argv), pc_ptr(envp));
-		if (rc == -E_NOEXEC) {
-			/* A script without "#!": the shell reads it, as it would for execvp(3). The spare slot becomes argv[0]. */
-			argv[-1] = (uint64_t)(uintptr_t) "sh";
-			argv[0] = programs[i];
-			return (int)pc_sys3(__NR_execve, pc_ptr("/bin/sh"), pc_ptr(argv - 1), pc_ptr(envp));
-		}
+		rc = exec_path(image, programs[i]);
+		if (rc == -E_NOEXEC)
+			return exec_shell(image, programs[i]);
 		if (rc == -E_ACCES)
 			refused = rc;
 		else if (rc != -E_NOENT && rc != -E_NOTDIR && rc != -E_LOOP && rc != -E_NAMETOOLONG)
@@ -463,5 +513,6 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 			return;
 		}
 	}
-	fail(failed, PC_STEP_EXEC, PC_NO_OPERATION, exec_first(image));
+	rc = image->flags & PC_IMAGE_CHOSEN ? exec_chosen(image) : exec_first(image);
+	fail(failed, PC_STEP_EXEC, PC_NO_OPERATION, rc);
 }

@@ -217,12 +217,13 @@ struct pc_statx {
 
 _Static_assert(sizeof(struct pc_statx) == 256, "the kernel writes 256 bytes");
 
-#define PC_STATX_TYPE	 0x1u
-#define PC_STATX_BASIC	 0x7ffu
-#define PC_AT_EMPTY_PATH 0x1000
-#define PC_S_IFMT	 0170000u
-#define PC_S_IFDIR	 0040000u
-#define PC_S_IFLNK	 0120000u
+#define PC_STATX_TYPE	       0x1u
+#define PC_STATX_BASIC	       0x7ffu
+#define PC_AT_EMPTY_PATH       0x1000
+#define PC_AT_SYMLINK_NOFOLLOW 0x100
+#define PC_S_IFMT	       0170000u
+#define PC_S_IFDIR	       0040000u
+#define PC_S_IFLNK	       0120000u
 
 /* With an empty path and PC_AT_EMPTY_PATH in flags: the object that `dirfd` names, also an O_PATH one. Linux 4.11. */
 PC_SYS int pc_sys_statx(int dirfd, const char *path, int flags, unsigned int mask, struct pc_statx *st)

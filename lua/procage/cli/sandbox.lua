@@ -1,9 +1,10 @@
---- procage-lua __sandbox [--tree] [--cwd DIR] [--home DIR] PROFILE -- COMMAND [ARGUMENT ...]
+--- procage-lua __sandbox [--tree] [--cwd DIR] [--home DIR] [--executable FILE] PROFILE -- COMMAND [ARGUMENT ...]
 ---
 --- For other programs to start (policy:wrap makes the words), not for people. PROFILE is a fitted profile: JSON, @FILE, or -
 --- for standard input. The process confines itself and becomes the command; with --tree it stays and looks after it.
 
 local core = require("procage.core")
+local executables = require("procage.executable")
 local helper = require("procage.helper")
 local profiles = require("procage.profile")
 local reports = require("procage.report")
@@ -25,6 +26,7 @@ end
 ---@field tree boolean
 ---@field cwd? string
 ---@field home? string
+---@field executable? procage.Executable
 ---@field profile string  as it was given
 ---@field argv string[]
 
@@ -43,6 +45,12 @@ local function parse(words)
         return nil, name .. ": an absolute path is expected"
       end
       request[name:sub(3)] = words[i]
+    elseif name == "--executable" then
+      i = i + 1
+      request.executable = executables.from_text(words[i] or "")
+      if not request.executable then
+        return nil, name .. ": a file as policy:wrap writes it is expected"
+      end
     else
       return nil, "unknown option " .. name
     end
@@ -115,6 +123,7 @@ end
 local function look_after(policy, request)
   local command = table.move(request.argv, 1, #request.argv, 1, {
     cwd = request.cwd,
+    executable = request.executable,
     stdin = "inherit",
     stream = true,
     cancel_signals = true,
@@ -163,6 +172,7 @@ return function(words)
       2,
       helper.become(policy, request.argv, {
         cwd = request.cwd or core.real_path("/proc/self/cwd"),
+        executable = request.executable,
         on_notice = function(notice)
           io.stderr:write("procage: ", notice, "\n")
         end,
