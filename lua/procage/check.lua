@@ -12,11 +12,16 @@ local path = require("procage.path")
 
 local M = {}
 
+--- Where policy scripts run there is no such function, and no value with a kind of its own.
+local metatable_of = getmetatable or function()
+  return nil
+end
+
 --- The name of a kind of its own, or nil.
 ---@param value any
 ---@return string?
 local function kind_of(value)
-  local meta = type(value) == "table" and getmetatable(value)
+  local meta = type(value) == "table" and metatable_of(value)
   return type(meta) == "table" and type(meta.__name) == "string" and meta.__name or nil
 end
 
