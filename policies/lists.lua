@@ -403,6 +403,7 @@ M.handoff = {
   -- Our own inputs
   { name = "speccoder.toml", runs = "the harness: what later runs may do", never_lift = true },
   { name = "spettro.agents.toml", runs = "the harness: what later runs may do", never_lift = true },
+  { name = ".config/procage", runs = "procage: what later runs may do, where the tree is somebody's home", never_lift = true },
   { name = ".procage", runs = "procage: policies of later runs", never_lift = true },
 }
 

@@ -142,6 +142,9 @@ return function(request)
   if not made then
     return fail(status, message)
   end
+  for _, notice in ipairs(made.notices) do
+    io.stderr:write(notice, "\n")
+  end
   local host
   host, message = host_of(chosen.host_file)
   if not host then

@@ -113,7 +113,8 @@ local POLICY = {
     flags = "--config",
     arg = "<file>",
     convert = path("--config"),
-    help = "Read the configuration from this JSON file; options win over it.",
+    help = "Read the configuration from this TOML or JSON file; options win over it. Default: your own, which the "
+      .. "workspace's speccoder.toml may narrow.",
   },
   {
     flags = "--root",

@@ -177,13 +177,17 @@ return function(request)
   if chosen.tty and (chosen.json or not is_terminal()) then
     return refuse(chosen, 2, "--tty: standard input and output are no terminal, or --json takes the output")
   end
-  local made, message, status = setup.load(chosen)
+  local made, message, status = setup.load(chosen, request.argv)
   if not made then
     return refuse(chosen, status, message)
   end
 
+  for _, notice in ipairs(chosen.quiet and {} or made.notices) do
+    io.stderr:write(notice, "\n")
+  end
   local command = table.move(request.argv, 1, #request.argv, 1, {
     cwd = made.cwd,
+    executable = made.executable,
     timeout_ms = chosen.timeout_ms,
     stdin = standard_input(),
     terminal = chosen.tty,

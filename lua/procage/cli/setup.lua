@@ -1,5 +1,7 @@
 --- From the options of `run` and `explain` to a policy.
 
+local allow = require("procage.allow")
+local config_files = require("procage.cli.config_files")
 local config_room = require("procage.config")
 local core = require("procage.core")
 local fit = require("procage.fit")
@@ -7,6 +9,7 @@ local json = require("procage.json")
 local path_text = require("procage.path")
 local policy_room = require("procage.policy")
 local procage = require("procage")
+local reports = require("procage.report")
 
 local M = {}
 
@@ -43,28 +46,6 @@ local function set_pair(config, pair)
     value = pair.value
   end
   return set(config, "--set " .. pair.key, steps, value)
-end
-
---- Reads a configuration file: JSON, one object.
----@param file string
----@return table? config
----@return string? message
-function M.read_json(file)
-  local handle, message = io.open(file, "r")
-  if not handle then
-    return nil, message
-  end
-  local text, why = handle:read("a")
-  handle:close()
-  if not text then
-    return nil, ("%s: %s"):format(file, why)
-  end
-  local value
-  value, message = json.decode(text)
-  if type(value) ~= "table" then
-    return nil, ("%s: %s"):format(file, message or "expected a JSON object")
-  end
-  return value
 end
 
 --- Adds `items` to the list at config[key].
@@ -135,35 +116,19 @@ local function append_paths(config, key, flag, paths, cwd)
   return append(config, key, list)
 end
 
---- The configuration file's table. Where the command could write the file, it would decide the next run: it is read-only then.
----@return table? config
+--- The file that the configuration comes from.
+---@return procage.cli.ConfigFile? found
 ---@return string? message
-local function configuration_file(path, cwd)
-  if not path:match("%.json$") then
-    return nil, ("--config %s: only JSON is read, from a file whose name ends in .json"):format(path)
+local function configuration_file(given, cwd, root)
+  if not given then
+    return config_files.default(root, os.getenv)
   end
-  local file, message = resolve("--config", path, cwd)
+  local file, message = resolve("--config", given, cwd)
   if not file then
     return nil, message
   end
-  local config
-  config, message = M.read_json(file)
-  if not config then
-    return nil, "--config " .. message
-  end
-  -- Checked by itself first, so that the message names the file.
-  local checked
-  checked, message = config_room.parse(config, file)
-  if not checked then
-    return nil, message
-  end
   -- Under the name that was given too: a link in a writable tree could be turned elsewhere.
-  local named = absolute("--config", path, cwd) or file
-  message = append(config, "read_only", { file, named })
-  if message then
-    return nil, message
-  end
-  return config
+  return config_files.named(absolute("--config", given, cwd) or file, file)
 end
 
 --- The configuration: the file's, then --set, then the named options, each of which wins over what was before.
@@ -171,12 +136,13 @@ end
 ---@param cwd string
 ---@param root string
 ---@return table? config
----@return string? message
+---@return procage.cli.ConfigFile|string file  or the message
 local function configuration(chosen, cwd, root)
-  local config, message = {}, nil
-  if chosen.config_file then
-    config, message = configuration_file(chosen.config_file, cwd)
+  local file, message = configuration_file(chosen.config_file, cwd, root)
+  if not file then
+    return nil, message --[[@as string]]
   end
+  local config = file.config
   for _, pair in ipairs(chosen.set) do
     message = message or set_pair(config, pair)
   end
@@ -193,20 +159,79 @@ local function configuration(chosen, cwd, root)
   config.network = chosen.network or config.network
   config.git = chosen.git or config.git
   config.denials = chosen.denials or config.denials
-  return config
+  return config, file
+end
+
+--- The policy's name, or where its script is. Absolute: only then can the runner see that a script lies where the command
+--- writes. The name that was given counts too: a link in a writable tree could be turned elsewhere.
+---@param name string
+---@param cwd string
+---@return string? name
+---@return string|string[] files  of the script; or the message
+local function policy_file(name, cwd)
+  if not policy_room.is_file(name) then
+    return name, {}
+  end
+  name = path_text.expand_home(name, os.getenv("HOME") or "")
+  local file, message = resolve("--policy", name, cwd)
+  if not file then
+    return nil, message --[[@as string]]
+  end
+  return file, { absolute("--policy", name, cwd) or file }
+end
+
+--- A plain run where nothing can confine, if whoever is trusted has said that it will do: in so many words, for the default
+--- is to refuse.
+local function load_plain(name, config, options, why)
+  local plain = {}
+  for key, value in pairs(config) do
+    plain[key] = value
+  end
+  plain.mode = "off"
+  local policy, message, code = procage.policy.load(name, plain, options)
+  if not policy then
+    return nil, message, code
+  end
+  policy.profile.unconfined = why:gsub("^SANDBOX%-UNAVAILABLE: ", "")
+  return policy:fit()
+end
+
+--- The policy of a command that the configuration gives the network, and the file that the command must be.
+---@param made procage.cli.Setup
+---@param argv string[]
+---@param load fun(network: procage.Network): procage.Policy?, string?, any
+---@return true? ok
+---@return string? message
+---@return any code
+local function grant_network(made, argv, config, load)
+  local checked = assert(config_room.parse(config))
+  local executable, why = allow.network(checked, made.policy, argv, { cwd = made.cwd })
+  if why then
+    made.notices[#made.notices + 1] = reports.printable("procage: " .. why)
+  elseif executable and checked.network ~= "all" then
+    local policy, message, code = load("all")
+    if not policy then
+      return nil, message, code
+    end
+    made.policy, made.executable = policy, executable
+  end
+  return true
 end
 
 ---@class procage.cli.Setup
 ---@field policy procage.Policy
 ---@field root string
 ---@field cwd string  where the command starts: where the user is when that is in the root, else the root
+---@field executable? procage.Executable  the file that the command must be
+---@field notices string[]  of the configuration
 
 --- The policy that the options ask for.
 ---@param chosen table  request.options
+---@param argv? string[]  the command, which the configuration may give the network
 ---@return procage.cli.Setup? setup
 ---@return string? message
 ---@return integer? status  the exit status that the message goes with
-function M.load(chosen)
+function M.load(chosen, argv)
   local cwd, message = core.real_path("/proc/self/cwd")
   if not cwd then
     return nil, "the current directory: " .. message, 2
@@ -216,29 +241,45 @@ function M.load(chosen)
   if not root then
     return nil, message, 2
   end
-  local config
-  config, message = configuration(chosen, cwd, root)
+  local config, file = configuration(chosen, cwd, root)
   if not config then
-    return nil, message, 2
+    return nil, file --[[@as string]], 2
   end
-
-  local name = chosen.policy or config.policy or "speccoder"
-  if policy_room.is_file(name) then
-    -- Absolute: only then can the runner see that a script lies where the command writes. The name that was given is kept
-    -- too: a link in a writable tree could be turned elsewhere.
-    local named = absolute("--policy", name, cwd)
-    name, message = resolve("--policy", name, cwd)
-    message = message or append(config, "read_only", { named or name })
-    if message then
-      return nil, message, 2
-    end
+  local name, scripts = policy_file(chosen.policy or config.policy or "speccoder", cwd)
+  if not name then
+    return nil, scripts --[[@as string]], 2
+  end
+  local options = {
+    root = root,
+    explains = chosen.host_file ~= nil,
+    read_only = table.move(scripts --[[@as string[] ]], 1, #scripts, #file.files + 1, file.files),
+  }
+  local function load(network)
+    config.network = network or config.network
+    return procage.policy.load(name, config, options)
   end
   local policy, code
-  policy, message, code = procage.policy.load(name, config, { root = root, explains = chosen.host_file ~= nil })
+  policy, message, code = load()
+  if not policy and code == fit.UNAVAILABLE and config.mode == "auto" then
+    policy, message, code = load_plain(name, config, options, message)
+  end
   if not policy then
     return nil, message, code == fit.UNAVAILABLE and 126 or 2
   end
-  return { policy = policy, root = root, cwd = path_text.is_beneath(cwd, root) and cwd or root }
+  local made = {
+    policy = policy,
+    root = root,
+    cwd = path_text.is_beneath(cwd, root) and cwd or root,
+    notices = file.notices,
+  }
+  if argv and not chosen.network and not policy.profile.unconfined then
+    local ok
+    ok, message, code = grant_network(made, argv, config, load)
+    if not ok then
+      return nil, message, code == fit.UNAVAILABLE and 126 or 2
+    end
+  end
+  return made
 end
 
 return M
