@@ -22,6 +22,7 @@ dependencies = {
 external_dependencies = {
   SECCOMP = { header = "seccomp.h" },
   TOMLPLUSPLUS = { header = "toml++/toml.h" },
+  NETTLE = { header = "nettle/sha2.h" },
 }
 build = {
   type = "cmake",

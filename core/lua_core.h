@@ -8,6 +8,7 @@ void pc_open_landlock(lua_State *L);
 void pc_open_seccomp(lua_State *L);
 void pc_open_mount(lua_State *L);
 void pc_open_fs(lua_State *L);
+void pc_open_mask(lua_State *L);
 void pc_open_run(lua_State *L);
 void pc_open_probe(lua_State *L);
 void pc_open_toml(lua_State *L);

@@ -151,13 +151,14 @@ static int fs_read_dir(lua_State *L)
 {
 	const char *path = pc_check_path(L, 1);
 	lua_Integer limit = luaL_optinteger(L, 2, 1000000);
+	bool wants_directories = pc_opt_boolean(L, 3);
 	struct listing *listing;
 	size_t at = 0;
 	int rc;
 
 	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
 	listing = lua_newuserdatauv(L, sizeof(*listing), 0);
-	*listing = (struct listing) { .wants_directories = pc_opt_boolean(L, 3) };
+	*listing = (struct listing) { .wants_directories = wants_directories };
 	if (luaL_newmetatable(L, "procage.listing")) {
 		lua_pushcfunction(L, listing_gc);
 		lua_setfield(L, -2, "__gc");
@@ -219,6 +220,64 @@ static int fs_read_file(lua_State *L)
 	lua_pushlstring(L, text->data, size);
 	lua_pushboolean(L, is_cut);
 	return 2;
+}
+
+/* core.read_some(fd) -> bytes, "" at the end | nil, message, errno: what there is, as it comes */
+static int fs_read_some(lua_State *L)
+{
+	int fd = (int)pc_check_range(L, 1, 0, INT_MAX);
+	luaL_Buffer buffer;
+	int64_t size;
+	char *room;
+
+	room = luaL_buffinitsize(L, &buffer, 65536);
+	size = pc_read_some(fd, room, 65536);
+	if (size < 0)
+		return pc_push_result(L, (long)size, "read");
+	luaL_pushresultsize(&buffer, (size_t)size);
+	return 1;
+}
+
+static void push_hex(lua_State *L, const uint8_t *bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * PC_DIGEST_SIZE];
+
+	for (size_t i = 0; i < PC_DIGEST_SIZE; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	lua_pushlstring(L, text, sizeof(text));
+}
+
+/* core.digest_file(path, limit) -> sha256, mode, size | nil, message, errno (ELOOP, EINVAL: no regular file; EFBIG) */
+static int fs_digest_file(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	lua_Integer limit = luaL_checkinteger(L, 2);
+	struct pc_digest digest;
+	int rc;
+
+	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
+	rc = pc_digest_file(path, (uint64_t)limit, &digest);
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	push_hex(L, digest.sha256);
+	lua_pushinteger(L, digest.mode);
+	lua_pushinteger(L, (lua_Integer)digest.size);
+	return 3;
+}
+
+/* core.digest(bytes) -> sha256 */
+static int fs_digest(lua_State *L)
+{
+	size_t size;
+	const char *data = pc_check_string(L, 1, &size);
+	uint8_t sha256[PC_DIGEST_SIZE];
+
+	pc_digest(data, size, sha256);
+	push_hex(L, sha256);
+	return 1;
 }
 
 /* core.move(from, to) -> true | nil, message, errno: rename that never replaces */
@@ -321,6 +380,9 @@ void pc_open_fs(lua_State *L)
 		{ "read_link", fs_read_link },
 		{ "read_dir", fs_read_dir },
 		{ "read_file", fs_read_file },
+		{ "read_some", fs_read_some },
+		{ "digest_file", fs_digest_file },
+		{ "digest", fs_digest },
 		{ "move", fs_move },
 		{ "make_dir", fs_make_dir },
 		{ "private_dir", fs_private_dir },

@@ -520,6 +520,27 @@ struct pc_file {
 	int64_t mtime_ns, ctime_ns;
 };
 
+/* read(2), once: what is there, without waiting for more. 0 at the end, or -errno. */
+int64_t pc_read_some(int fd, void *buffer, size_t size);
+
+#define PC_DIGEST_SIZE 32
+
+struct pc_digest {
+	uint8_t sha256[PC_DIGEST_SIZE];
+	unsigned int mode; /* permission bits */
+	uint64_t size;
+};
+
+/*
+ * What a regular file holds. No link is followed on the way or at its end, nothing is waited for. (digest.c)
+ *
+ * Returns 0, or -errno: ELOOP (a link), EINVAL (no regular file), EFBIG (more than `limit` bytes), and those of open(2), read(2).
+ */
+int pc_digest_file(const char *path, uint64_t limit, struct pc_digest *digest);
+
+/* SHA-256 of bytes. `sha256` has room for PC_DIGEST_SIZE. */
+void pc_digest(const void *data, size_t size, uint8_t *sha256);
+
 /* stat(2), or lstat(2) without `follow`. 0 or -errno. */
 int pc_file_facts(const char *path, bool follow, struct pc_file *file);
 

@@ -196,18 +196,19 @@ static int open_regular(const char *path)
 /* Grown as it is read: a file of /proc does not say how long it is. */
 static int read_up_to(int fd, size_t limit, char **data, size_t *size)
 {
-	size_t room = 0;
+	/* Who wants little, as of ten thousand refs, gets no more. */
+	size_t room = 0, piece = limit < 65536 ? limit + 1 : 65536;
 
 	for (;;) {
 		ssize_t n;
 
 		if (*size == room) {
-			char *grown = realloc(*data, room + 65536);
+			char *grown = realloc(*data, room + piece);
 
 			if (!grown)
 				return -ENOMEM;
 			*data = grown;
-			room += 65536;
+			room += piece;
 		}
 		n = read(fd, *data + *size, room - *size);
 		if (n < 0 && errno == EINTR)
@@ -218,6 +219,16 @@ static int read_up_to(int fd, size_t limit, char **data, size_t *size)
 		if (n == 0 || *size > limit)
 			return 0;
 	}
+}
+
+int64_t pc_read_some(int fd, void *buffer, size_t size)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, buffer, size);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
 }
 
 int pc_read_file(const char *path, size_t limit, char **data, size_t *size, bool *is_cut)
