@@ -521,4 +521,43 @@ M.env_set = {
   { name = "CARGO_TERM_COLOR", value = "never", reason = "cargo does not look at NO_COLOR" },
 }
 
+---@class procage.KeyFileRow
+---@field path string  a path or pattern, from home with ~/, else from the workspace
+---@field reason string
+---@field unless? boolean  not these, whatever a row before says
+
+--- Files whose lines are secrets: they are masked in output (procage.mask). Only files of keys and passwords, with little else
+--- in them: each line of eight characters is masked wherever it turns up.
+---@type procage.KeyFileRow[]
+M.key_files = {
+  { path = "~/.ssh/id_*", reason = "private keys" },
+  { path = "~/.ssh/*.pem", reason = "private keys" },
+  { path = "~/.aws/credentials", reason = "access keys" },
+  { path = "~/.netrc", reason = "passwords" },
+  { path = "~/.git-credentials", reason = "passwords" },
+  { path = "~/.config/git/credentials", reason = "passwords" },
+  { path = "~/.config/gh/hosts.yml", reason = "access token" },
+  { path = "~/.npmrc", reason = "publishing tokens" },
+  { path = "~/.pypirc", reason = "publishing passwords" },
+  { path = "~/.cargo/credentials.toml", reason = "publishing token" },
+  { path = "~/.pgpass", reason = "passwords" },
+  { path = "~/.vault-token", reason = "token" },
+  { path = "~/.docker/config.json", reason = "registry logins" },
+  { path = ".env", reason = "secrets of the project" },
+  { path = ".env.*", reason = "secrets of a stage of the project" },
+  { path = "*.env", reason = "secrets of the project" },
+  { path = "*.pem", reason = "private keys" },
+  { path = "*.key", reason = "private keys" },
+  { path = "id_rsa", reason = "a private key" },
+  { path = "id_ecdsa", reason = "a private key" },
+  { path = "id_ed25519", reason = "a private key" },
+  { path = ".netrc", reason = "passwords" },
+  { path = ".npmrc", reason = "publishing tokens" },
+  { path = ".pypirc", reason = "publishing passwords" },
+  { path = "~/.ssh/*.pub", reason = "public halves of keys", unless = true },
+  { path = ".env.example", reason = "names without values", unless = true },
+  { path = ".env.sample", reason = "names without values", unless = true },
+  { path = ".env.template", reason = "names without values", unless = true },
+}
+
 return M

@@ -10,7 +10,13 @@ local M = {}
 M.BAD_USAGE = 2
 
 --- Subcommands that are a file of their own; loaded when they are asked for.
-local modules = { run = "procage.cli.run", probe = "procage.cli.probe", explain = "procage.cli.explain" }
+local modules = {
+  run = "procage.cli.run",
+  probe = "procage.cli.probe",
+  explain = "procage.cli.explain",
+  guard = "procage.cli.guard",
+  mask = "procage.cli.mask",
+}
 
 ---@param words table  the program's arguments: words[0] is its name
 ---@return integer status

@@ -41,6 +41,9 @@ local later = {
   config = { "procage.config" },
   -- Which file a command's first word means: resolve_executable(program, cwd, env).
   resolve_executable = { "procage.executable", "resolve" },
+  -- Around a run: what it changed, secrets in its output.
+  guard = { "procage.guard" },
+  mask = { "procage.mask" },
 }
 
 return setmetatable(M, {

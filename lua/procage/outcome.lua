@@ -15,6 +15,8 @@ local M = {}
 ---@field stdout? string  nil when it was streamed
 ---@field stderr? string
 ---@field dropped_bytes integer  captured output that is missing between head and tail
+---@field stdout_cut_at? integer  how many bytes of stdout come before what is missing
+---@field stderr_cut_at? integer
 ---@field duration_ms integer
 ---@field usage { user_us: integer, system_us: integer, max_rss_kib: integer }
 ---@field memory_kills integer  processes that the kernel killed at limits.memory_bytes
@@ -26,6 +28,11 @@ local M = {}
 ---@field events string[]  what this run did that someone should look at
 
 local SIGKILL = 9
+
+--- Head and tail are as long as each other where something between them is missing.
+local function cut_at(text, dropped_bytes)
+  return text and (dropped_bytes or 0) > 0 and #text // 2 or nil
+end
 
 ---@param raw table  as core.run returns it
 ---@param policy procage.Policy
@@ -43,6 +50,8 @@ function M.new(raw, policy)
     stdout = raw.stdout,
     stderr = raw.stderr,
     dropped_bytes = (raw.stdout_dropped_bytes or 0) + (raw.stderr_dropped_bytes or 0),
+    stdout_cut_at = cut_at(raw.stdout, raw.stdout_dropped_bytes),
+    stderr_cut_at = cut_at(raw.stderr, raw.stderr_dropped_bytes),
     duration_ms = raw.duration_us // 1000,
     usage = { user_us = raw.user_us, system_us = raw.system_us, max_rss_kib = raw.max_rss_kib },
     memory_kills = raw.memory_kills,

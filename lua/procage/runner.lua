@@ -569,16 +569,50 @@ function Policy:launch(cmd, go)
   return begun, why, errno, detail
 end
 
+--- The same with secrets taken out of what is told and of the outcome (mask.lua).
+local function run_masked(self, cmd)
+  if cmd.stream or cmd.terminal then
+    error("run: mask goes without stream and terminal: their bytes do not pass through here", 3)
+  end
+  local masks, plain = require("procage.mask"), {}
+  for key, value in pairs(cmd) do
+    plain[key] = value
+  end
+  plain.mask = nil
+  local masker, message = cmd.mask, nil
+  if masker == true then
+    masker, message = masks.of_policy(self, cmd.env)
+  end
+  if not masker then
+    return nil, message, "config"
+  end
+  local finish
+  if cmd.on_output then
+    plain.on_output, finish = masker:wrap_output(cmd.on_output)
+  end
+  local outcome, why, code, detail = self:run(plain)
+  if not outcome then
+    return nil, why, code, detail
+  end
+  if finish then
+    finish()
+  end
+  return masker:outcome(outcome)
+end
+
 --- Runs one command. The outcome says how it ended; nil says that it never ran. With `executable`, of resolve_executable, it is
 --- exactly that file that runs, whatever has its name by now, or nothing. With `on_output` its output is told as it
 --- comes, in pieces, and captured as well; an error of that function kills the run and is raised.
 ---@param cmd table  {argv..., cwd=, env=, timeout_ms=, executable=, stdin="closed"|"inherit"|bytes|{file=}, on_output=,
----  stream=, terminal=, cancel_signals=}
+---  stream=, terminal=, cancel_signals=, mask=true|procage.Masker}
 ---@return procage.Outcome?
 ---@return string? message
 ---@return any code
 ---@return table? detail  {step, op, path, errno}
 function Policy:run(cmd)
+  if cmd.mask then
+    return run_masked(self, cmd)
+  end
   check_command(cmd, "run", run_keys)
   if cmd.on_output then
     if cmd.stream or cmd.terminal or cmd.cancel_signals then

@@ -212,7 +212,8 @@ end
 ---@field summary string
 ---@field usage string
 ---@field options procage.cli.Option[]
----@field takes "command"|"topic"|nil  what may follow the options
+---@field takes "command"|"topic"|"words"|nil  what may follow the options; words: the subcommand's own affair
+---@field actions? string[]  one of these comes first
 ---@field epilog string
 
 ---@type procage.cli.Command[]
@@ -296,6 +297,11 @@ Examples:
    procage-lua version]],
   },
 }
+
+-- Before help and version.
+for _, command in ipairs(require("procage.cli.around").commands) do
+  table.insert(M.commands, #M.commands - 1, command)
+end
 
 ---@param name string
 ---@return procage.cli.Command?
@@ -404,10 +410,23 @@ function M.help(name)
 end
 
 ---@class procage.cli.Request
----@field command "run"|"probe"|"explain"|"help"|"version"
+---@field command string
 ---@field argv? string[]  run: the command
 ---@field topic? string  help: the subcommand
+---@field action? string  guard: what to do
+---@field words? string[]  guard, mask, classify: what follows the options
+---@field has_dashes? boolean  whether -- stood before them
+---@field parsed table  what argparse made of the options
 ---@field options table  what request_options below makes
+
+local function not_one_of(word, list)
+  for _, item in ipairs(list) do
+    if item == word then
+      return false
+    end
+  end
+  return true
+end
 
 --- argparse's result in this program's words.
 local function request_options(parsed)
@@ -455,7 +474,15 @@ function M.parse(words)
     return nil, ("unknown %s '%s'%s"):format(what, first, nearest.hint(first, names))
   end
 
-  local options, rest, dashes = divide(command, table.move(words, 2, #words, 1, {}))
+  local action
+  if command.actions and words[2] ~= "--help" and words[2] ~= "-h" then
+    action = words[2]
+    if not action or not_one_of(action, command.actions) then
+      local hint = action and nearest.hint(action, command.actions) or ""
+      return nil, ("%s: %s is expected%s"):format(command.name, table.concat(command.actions, " or "), hint)
+    end
+  end
+  local options, rest, dashes = divide(command, table.move(words, action and 3 or 2, #words, 1, {}))
   if not options then
     return nil, ("%s: %s"):format(command.name, rest)
   end
@@ -467,12 +494,14 @@ function M.parse(words)
     return { command = "help", topic = command.name, options = {} }
   end
 
-  local request = { command = command.name, options = request_options(parsed) }
+  local request = { command = command.name, options = request_options(parsed), action = action, parsed = parsed }
   if command.takes == "command" then
     if #rest == 0 then
       return nil, command.name .. ": a command is missing" .. (dashes and " after --" or "")
     end
     request.argv = rest
+  elseif command.takes == "words" then
+    request.words, request.has_dashes = rest, dashes
   elseif command.takes == "topic" then
     local topic = rest[1]
     if topic ~= nil and not M.command(topic) then

@@ -1,0 +1,121 @@
+--- The subcommands around the sandbox: what they take, and their help. guard.lua, mask.lua and classify.lua beside this file do
+--- them.
+
+local M = {}
+
+local function text(flag)
+  return function(value)
+    if value == "" then
+      return nil, flag .. ": the value is empty"
+    end
+    return value
+  end
+end
+
+---@type procage.cli.Option
+local HELP = { flags = "-h --help", help = "Show this help and do nothing else." }
+---@type procage.cli.Option
+local JSON = { flags = "--json", help = "Print JSON on standard output." }
+---@type procage.cli.Option
+local ROOT = {
+  flags = "--root",
+  arg = "<dir>",
+  convert = text("--root"),
+  help = "The workspace; default: the directory you are in.",
+}
+
+---@type procage.cli.Command[]
+M.commands = {
+  {
+    name = "guard",
+    summary = "Show what a command has changed of what it must not change.",
+    usage = "procage-lua guard snapshot [options] | guard compare [--json] [<file>]",
+    actions = { "snapshot", "compare" },
+    takes = "words",
+    options = {
+      ROOT,
+      {
+        flags = "--protect",
+        arg = "<pattern>",
+        many = true,
+        convert = text("--protect"),
+        help = "A path or pattern (*, ?, [a-z], ** for directories) from the workspace, / or ~/; may be repeated.",
+      },
+      { flags = "--in-place", help = "HEAD, its branch and the index must stay as they are." },
+      { flags = "--tree", help = "The content of every file that git tracks must stay." },
+      { flags = "--no-git", help = "Leave out git's configuration, hooks, info and refs." },
+      {
+        flags = "--own-ref",
+        arg = "<pattern>",
+        many = true,
+        convert = text("--own-ref"),
+        help = "Refs that may move, as refs/heads/agent/*; may be repeated.",
+      },
+      {
+        flags = "--output",
+        arg = "<file>",
+        convert = text("--output"),
+        help = "snapshot: write it here; default: standard output.",
+      },
+      JSON,
+      HELP,
+    },
+    epilog = [[
+A snapshot is JSON. Keep it where the command cannot write: one inside the workspace is refused.
+No git is run; its files are read.
+
+Exit status of compare: 0 nothing changed; 1 something did, one line each; 2 bad usage or no
+snapshot. Of snapshot: 0; 1 there is more to look at than limits allow; 125 it cannot be written.
+
+Examples:
+   procage-lua guard snapshot --protect 'SPEC.md' --protect 'tests/**' --output /tmp/before.json
+   make test
+   procage-lua guard compare /tmp/before.json
+   procage-lua guard snapshot --in-place --own-ref 'refs/heads/agent/*' > /tmp/before.json]],
+  },
+  {
+    name = "mask",
+    summary = "Copy standard input to standard output without the secrets in it.",
+    usage = "procage-lua mask [options] < <file>",
+    options = {
+      {
+        flags = "--file",
+        arg = "<file>",
+        many = true,
+        convert = text("--file"),
+        help = "Mask the lines of this key file too; may be repeated.",
+      },
+      {
+        flags = "--name",
+        arg = "<pattern>",
+        many = true,
+        convert = text("--name"),
+        help = "Mask the values of further variables; may be repeated.",
+      },
+      {
+        flags = "--keep",
+        arg = "<name>",
+        many = true,
+        convert = text("--keep"),
+        help = "Show this variable's value all the same; may be repeated.",
+      },
+      { flags = "--no-env", help = "Mask no variables." },
+      { flags = "--no-files", help = "Do not look for known key files in the home directory and the workspace." },
+      ROOT,
+      { flags = "--list", help = "Print the names of what would be masked, and why something is not, and read nothing." },
+      HELP,
+    },
+    epilog = [[
+Masked are values of this program's variables with secret names (`procage-lua explain` lists the patterns) and lines of key
+files, from eight characters on: as they are, in base64, in hexadecimal, percent-encoded and escaped as in JSON. Each becomes
+[redacted:NAME]. Output comes as input does, but for what may be the beginning of a secret.
+
+Exit status: 0; 2 bad usage or a key file that cannot be read; 125 when output was lost.
+
+Examples:
+   make deploy 2>&1 | procage-lua mask
+   procage-lua mask --no-env --file ~/.ssh/id_ed25519 < build.log]],
+  },
+}
+
+return M

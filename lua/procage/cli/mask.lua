@@ -1,0 +1,77 @@
+--- procage-lua mask: a filter.
+
+local core = require("procage.core")
+local disk = require("procage.disk")
+local mask = require("procage.mask")
+local path = require("procage.path")
+local reports = require("procage.report")
+
+local BAD_USAGE, OUR_FAILURE = 2, 125
+
+local function fail(status, message)
+  io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+  return status
+end
+
+local function masker_of(chosen)
+  local cwd = assert(core.real_path("/proc/self/cwd"))
+  local files = {}
+  for i, file in ipairs(chosen.file or {}) do
+    files[i] = (disk.resolve(path.join(cwd, file)))
+  end
+  local wants_known = not chosen.no_files
+  return mask.new({
+    env = chosen.no_env and false or nil,
+    names = chosen.name,
+    keep = chosen.keep,
+    files = files,
+    home = wants_known and os.getenv("HOME") or nil,
+    root = wants_known and (disk.resolve(path.join(cwd, chosen.root or "."))) or nil,
+  })
+end
+
+local function put(text)
+  if text == "" then
+    return true
+  end
+  local ok, message = io.stdout:write(text)
+  if ok then
+    ok, message = io.stdout:flush()
+  end
+  return ok, message
+end
+
+local function copy(stream)
+  while true do
+    local bytes, message = core.read_some(0)
+    if not bytes then
+      put(stream:finish())
+      return fail(OUR_FAILURE, "standard input: " .. message)
+    end
+    local ok, why = put(bytes == "" and stream:finish() or stream:feed(bytes))
+    if not ok then
+      return fail(OUR_FAILURE, "output is lost: " .. tostring(why))
+    elseif bytes == "" then
+      return 0
+    end
+  end
+end
+
+---@param request procage.cli.Request
+---@return integer status
+return function(request)
+  local chosen = request.parsed
+  local masker, message = masker_of(chosen)
+  if not masker then
+    return fail(BAD_USAGE, message)
+  end
+  if chosen.list then
+    for _, name in ipairs(masker.names) do
+      io.stdout:write(reports.printable(name), "\n")
+    end
+  end
+  for _, note in ipairs(masker.notes) do
+    io.stderr:write("procage-lua: mask: ", reports.printable(note), "\n")
+  end
+  return chosen.list and 0 or copy(masker:stream())
+end

@@ -1,0 +1,136 @@
+--- Git's index as text: which file is staged with which content. Read with own code, never by git.
+--- Source: gitformat-index(5), versions 2, 3 and 4.
+
+local M = {}
+
+local SHA1, SHA256 = 20, 32
+
+local function hex(bytes)
+  return (bytes:gsub(".", function(byte)
+    return ("%02x"):format(byte:byte())
+  end))
+end
+
+--- Numbers as git's varint of version 4: offset encoding.
+local function read_varint(text, at)
+  local byte = text:byte(at)
+  if not byte then
+    return nil
+  end
+  local value = byte & 127
+  while byte & 128 ~= 0 do
+    at = at + 1
+    byte = text:byte(at)
+    if not byte or value > 1 << 32 then
+      return nil
+    end
+    value = ((value + 1) << 7) | (byte & 127)
+  end
+  return value, at + 1
+end
+
+--- What git remembers of an entry beside its name: not times and sizes, which any `git status` refreshes.
+local function mark_of(mode, oid, flags, more)
+  local words = { ("%o"):format(mode), hex(oid) }
+  local stage = flags >> 12 & 3
+  if stage ~= 0 then
+    words[#words + 1] = "stage-" .. stage
+  end
+  if flags & 0x8000 ~= 0 then
+    words[#words + 1] = "assume-unchanged"
+  end
+  if more & 0x4000 ~= 0 then
+    words[#words + 1] = "skip-worktree"
+  end
+  if more & 0x2000 ~= 0 then
+    words[#words + 1] = "intent-to-add"
+  end
+  return table.concat(words, " "), stage
+end
+
+local function read_entry(text, at, version, oid_size, last_name)
+  if at + 40 + oid_size + 2 > #text then
+    return nil
+  end
+  local mode = (">I4"):unpack(text, at + 24)
+  local oid = text:sub(at + 40, at + 39 + oid_size)
+  local flags = (">I2"):unpack(text, at + 40 + oid_size)
+  local name_at, more = at + 42 + oid_size, 0
+  if version >= 3 and flags & 0x4000 ~= 0 then
+    more = (">I2"):unpack(text, name_at)
+    name_at = name_at + 2
+  end
+  local name, next_at
+  if version == 4 then
+    local stripped, from = read_varint(text, name_at)
+    local last = stripped and text:find("\0", from, true)
+    if not last or stripped > #last_name then
+      return nil
+    end
+    name, next_at = last_name:sub(1, #last_name - stripped) .. text:sub(from, last - 1), last + 1
+  else
+    local last = text:find("\0", name_at, true)
+    if not last then
+      return nil
+    end
+    name = text:sub(name_at, last - 1)
+    -- One to eight NULs, to a multiple of eight.
+    next_at = at + ((last - at) // 8 + 1) * 8
+  end
+  local mark, stage = mark_of(mode, oid, flags, more)
+  return name, mark, next_at, stage
+end
+
+local function read_entries(text, version, count, oid_size)
+  local entries, at, last_name = {}, 13, ""
+  for _ = 1, count do
+    local name, mark, next_at, stage = read_entry(text, at, version, oid_size, last_name)
+    if not name then
+      return nil
+    end
+    entries[stage == 0 and name or ("%s (stage %d)"):format(name, stage)] = mark
+    at, last_name = next_at, name
+  end
+  return entries, at
+end
+
+--- Walks the extensions: they must end where the checksum begins, which proves the size of the object names.
+local function extensions_fit(text, at, oid_size)
+  local is_split = false
+  while at + 8 <= #text - oid_size + 1 do
+    local signature, size = (">c4I4"):unpack(text, at)
+    is_split = is_split or signature == "link"
+    at = at + 8 + size
+  end
+  return at == #text - oid_size + 1, is_split
+end
+
+--- Every entry: path -> what is staged there. nil: a form that this does not read (a split index, another version).
+---@param text string
+---@return table<string, string>? entries
+---@return string? message
+function M.parse(text)
+  if #text < 12 + SHA1 or text:sub(1, 4) ~= "DIRC" then
+    return nil, "no index of git"
+  end
+  local version, count = (">I4I4"):unpack(text, 5)
+  if version < 2 or version > 4 then
+    return nil, ("version %d"):format(version)
+  end
+  for _, oid_size in ipairs({ SHA1, SHA256 }) do
+    local entries, at = read_entries(text, version, count, oid_size)
+    local fits, is_split = false, false
+    if entries then
+      fits, is_split = extensions_fit(text, at, oid_size)
+    end
+    if fits then
+      if is_split then
+        return nil, "a split index"
+      end
+      return entries
+    end
+  end
+  return nil, "not well-formed"
+end
+
+return M
