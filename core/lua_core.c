@@ -21,5 +21,6 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_probe(L);
 	pc_open_toml(L);
 	pc_open_script(L);
+	pc_open_interrupt(L);
 	return 1;
 }

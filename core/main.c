@@ -24,7 +24,8 @@
 /* Our own failure, as of env(1), nohup(1) and timeout(1); 126 and 127 speak of the command. */
 #define EXIT_OURS 125
 
-#define LUA_MODULES "share/lua/" LUA_VERSION_MAJOR "." LUA_VERSION_MINOR
+#define LUA_C_MODULES "lib/lua/" LUA_VERSION_MAJOR "." LUA_VERSION_MINOR
+#define LUA_MODULES   "share/lua/" LUA_VERSION_MAJOR "." LUA_VERSION_MINOR
 
 /*
  * A descriptor 0, 1 or 2 that the caller left closed would be handed to the first file opened, which the command would then
@@ -151,7 +152,10 @@ static int run(lua_State *L)
 	preload(L, prefix);
 	lua_pushfstring(L, "%s/" LUA_MODULES "/?.lua;%s/" LUA_MODULES "/?/init.lua", prefix, prefix);
 	set_path(L, "path", lua_tostring(L, -1));
-	set_path(L, "cpath", "");
+	lua_pop(L, 1);
+	/* procage.line, which is no part of the program: it takes a library that may not be installed. */
+	lua_pushfstring(L, "%s/" LUA_C_MODULES "/?.so", prefix);
+	set_path(L, "cpath", lua_tostring(L, -1));
 	lua_pop(L, 1);
 
 	lua_createtable(L, argc, 1);

@@ -25,6 +25,10 @@ function M.main(words)
   if words[1] == "__sandbox" then
     return require("procage.cli.sandbox")(words)
   end
+  local lua = require("procage.cli.lua")
+  if lua.takes(words) then
+    return lua.main(words)
+  end
   local request, message = options.parse(words)
   if not request then
     local name = options.command(words[1]) and words[1]

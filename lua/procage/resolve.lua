@@ -214,14 +214,32 @@ function M.profile(profile, context)
   return profile, notices
 end
 
---- Where files that appeared are moved: the user's state directory, not a place that commands write.
----@return string?  nil: there is none
-function M.quarantine(context)
+--- The user's state directory for procage; it need not exist.
+---@param context { env: table<string, string>, home: string }
+---@return string
+function M.state_directory(context)
   local base = context.env.XDG_STATE_HOME
   if not base or not path.is_absolute(base) then
     base = path.join(context.home, ".local/state")
   end
-  local wanted = path.join(base, "procage/moved")
+  return path.join(base, "procage")
+end
+
+--- Makes it, mode 0700; nil where it is another user's or cannot be made.
+---@return string? directory
+function M.make_state_directory(context)
+  local directory = disk.resolve(M.state_directory(context))
+  local found = core.lstat(directory)
+  if found then
+    return found.kind == "directory" and found.uid == context.uid and directory or nil
+  end
+  return make_directories(directory, context.uid) and directory or nil
+end
+
+--- Where files that appeared are moved: the user's state directory, not a place that commands write.
+---@return string?  nil: there is none
+function M.quarantine(context)
+  local wanted = path.join(M.state_directory(context), "moved")
   -- Where home is a workspace a run may have made a link of it; then what is moved stays beside its old name.
   if disk.leads_through(wanted, context.write or {}) then
     return nil

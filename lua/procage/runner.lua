@@ -674,5 +674,6 @@ function Policy:exec(argv, options)
 end
 
 M.programs = executables.candidates
+M.own_environment = own_environment
 
 return M

@@ -394,6 +394,7 @@ function M.help(name)
   end
   local lines = {
     "Usage: procage-lua <subcommand> [options]",
+    "       procage-lua [<script.lua> | -e <code> | -] [<argument> ...]   Lua; at a terminal, without a script, a prompt",
     "",
     "Runs commands that cannot be trusted, confined by a policy, and says what this machine enforces of it.",
     "",
