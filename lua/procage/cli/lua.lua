@@ -6,9 +6,6 @@
 ---     procage-lua - [ARGUMENT ...]       from standard input, as without arguments when that is a pipe or a file
 
 local core = require("procage.core")
-local errors = require("procage.repl.errors")
-local names = require("procage.repl.names")
-local pretty = require("procage.pretty")
 
 local BAD_USAGE, RAISED = 2, 1
 
@@ -61,6 +58,9 @@ end
 ---@param words string[]
 ---@return integer status
 local function run_script(words)
+  -- Here: every subcommand passes by this file.
+  local errors, names = require("procage.repl.errors"), require("procage.repl.names")
+  local pretty = require("procage.pretty")
   local text, name, first = source(words)
   if not text then
     say(pretty.printable(name))
