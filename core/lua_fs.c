@@ -89,6 +89,16 @@ static int fs_real_path(lua_State *L)
 	return 1;
 }
 
+/* core.create_file(path, bytes) -> true | nil, message, errno: a new file, never one that is there */
+static int fs_create_file(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	size_t size;
+	const char *bytes = pc_check_string(L, 2, &size);
+
+	return pc_push_result(L, pc_create_file(path, bytes, size), path);
+}
+
 /* core.read_link(path) -> target | nil, message, errno */
 static int fs_read_link(lua_State *L)
 {
@@ -376,6 +386,7 @@ void pc_open_fs(lua_State *L)
 		{ "stat", fs_stat },
 		{ "lstat", fs_lstat },
 		{ "executable", fs_executable },
+		{ "create_file", fs_create_file },
 		{ "real_path", fs_real_path },
 		{ "read_link", fs_read_link },
 		{ "read_dir", fs_read_dir },

@@ -564,6 +564,9 @@ int pc_read_link(const char *path, char *target);
  */
 int pc_list_directory(const char *path, size_t limit, int (*each)(void *, const char *, const char *), void *context);
 
+/* Makes a file that is not there yet (-EEXIST), with these bytes, mode 0666 less the umask. A link is not followed. 0 or -errno. */
+int pc_create_file(const char *path, const char *bytes, size_t size);
+
 /*
  * rename(2) that never replaces (-EEXIST) and follows no symbolic link on the way to either name: what is moved lies in a tree
  * that a stranger writes, who could turn a directory of it into a link to somewhere else.

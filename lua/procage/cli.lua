@@ -16,6 +16,8 @@ local modules = {
   explain = "procage.cli.explain",
   guard = "procage.cli.guard",
   mask = "procage.cli.mask",
+  check = "procage.cli.check",
+  init = "procage.cli.init",
 }
 
 ---@param words table  the program's arguments: words[0] is its name

@@ -121,6 +121,7 @@ end
 ---@return procage.Profile? profile  plain, valid
 ---@return string? message  names the file, and the line or the key path
 ---@return procage.PolicySource? source
+---@return string[]? problems  all of a profile that is none
 function M.build_profile(name_or_file, config, ctx, options)
   options = options or {}
   local text, file = read(name_or_file, options)
@@ -134,7 +135,11 @@ function M.build_profile(name_or_file, config, ctx, options)
   local built = result.profile
   local valid, why = profile.validate(built)
   if not valid then
-    return nil, ("%s: the profile it returned: %s"):format(file, why)
+    local problems = profile.problems(built)
+    for i, problem in ipairs(problems) do
+      problems[i] = ("%s: the profile it returned: %s"):format(file, problem)
+    end
+    return nil, ("%s: the profile it returned: %s"):format(file, why), nil, problems
   end
   built = profile.plain(built)
   protect_script(built, file, options)

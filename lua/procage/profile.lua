@@ -477,6 +477,13 @@ function M.validate(profile)
   return true
 end
 
+--- Everything that is wrong with a profile, each named by its key path.
+---@param profile any
+---@return string[]
+function M.problems(profile)
+  return check.problems(whole, M.is_builder(profile) and inside[profile] or profile, "")
+end
+
 --- Every tree that some run of this profile may write.
 ---@param profile procage.Profile
 ---@return string[]

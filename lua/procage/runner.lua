@@ -673,6 +673,7 @@ function Policy:exec(argv, options)
   return require("procage.helper").exec(self, argv, options)
 end
 
+M.own_environment = own_environment
 M.programs = executables.candidates
 M.own_environment = own_environment
 

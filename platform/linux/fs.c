@@ -90,6 +90,30 @@ int pc_real_path(const char *path, char *resolved)
 	return realpath(path, resolved) ? 0 : -errno;
 }
 
+int pc_create_file(const char *path, const char *bytes, size_t size)
+{
+	cleanup_fd int fd = -1;
+	ssize_t written;
+	int error;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	while (size > 0) {
+		written = write(fd, bytes, size);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			error = written < 0 ? errno : EIO;
+			unlink(path);
+			return -error;
+		}
+		bytes += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
 int pc_read_link(const char *path, char *target)
 {
 	ssize_t size = readlink(path, target, PATH_MAX);

@@ -212,7 +212,7 @@ end
 ---@field summary string
 ---@field usage string
 ---@field options procage.cli.Option[]
----@field takes "command"|"topic"|"words"|nil  what may follow the options; words: the subcommand's own affair
+---@field takes "command"|"topic"|"words"|"file"|"files"|nil  what may follow the options; words: the subcommand's own affair
 ---@field actions? string[]  one of these comes first
 ---@field epilog string
 
@@ -275,6 +275,46 @@ Examples:
    procage-lua explain
    procage-lua explain --net none --git commit
    procage-lua explain --host other-host.json --json]],
+  },
+  {
+    name = "check",
+    summary = "Tell every mistake of configurations and policies, with its line.",
+    usage = "procage-lua check [--root <dir>] <file> ...",
+    options = {
+      {
+        flags = "--root",
+        arg = "<dir>",
+        convert = path("--root"),
+        help = "The workspace that a policy is asked about; default: the directory you are in.",
+      },
+      HELP,
+    },
+    takes = "files",
+    epilog = [[
+Names end in .toml (the table [sandbox] is read), .json or .lua. A configuration is tried with its policy, a policy with the
+defaults. Nothing is run or changed.
+
+Exit status: 0 when all is well, 1 when anything is wrong, 2 bad usage
+
+Examples:
+   procage-lua check speccoder.toml
+   procage-lua check ~/.config/procage/config.toml strict.lua]],
+  },
+  {
+    name = "init",
+    summary = "Write a commented configuration, or the skeleton of a policy.",
+    usage = "procage-lua init [--policy] [<file>]",
+    options = {
+      { flags = "--policy", help = "A policy script in place of a configuration." },
+      HELP,
+    },
+    takes = "file",
+    epilog = [[
+Without a file on standard output. A file that is there is never replaced.
+
+Examples:
+   procage-lua init speccoder.toml
+   procage-lua init --policy strict.lua]],
   },
   {
     name = "help",
@@ -417,6 +457,7 @@ end
 ---@field action? string  guard: what to do
 ---@field words? string[]  guard, mask, classify: what follows the options
 ---@field has_dashes? boolean  whether -- stood before them
+---@field files? string[]  check, init
 ---@field parsed table  what argparse made of the options
 ---@field options table  what request_options below makes
 
@@ -503,6 +544,13 @@ function M.parse(words)
     request.argv = rest
   elseif command.takes == "words" then
     request.words, request.has_dashes = rest, dashes
+  elseif command.takes == "files" or command.takes == "file" then
+    if #rest == 0 and command.takes == "files" then
+      return nil, command.name .. ": a file is missing"
+    elseif #rest > 1 and command.takes == "file" then
+      return nil, ("%s: unexpected argument '%s'"):format(command.name, rest[2])
+    end
+    request.files = rest
   elseif command.takes == "topic" then
     local topic = rest[1]
     if topic ~= nil and not M.command(topic) then

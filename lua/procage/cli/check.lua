@@ -1,0 +1,125 @@
+--- procage-lua check: everything that is wrong with configurations and policies, a line each, with where it stands.
+
+local config_room = require("procage.config")
+local core = require("procage.core")
+local json = require("procage.json")
+local path_text = require("procage.path")
+local policy_room = require("procage.policy")
+local reports = require("procage.report")
+local resolve = require("procage.resolve")
+local runner = require("procage.runner")
+
+--- Whether a policy makes a profile of a configuration, and what is wrong when it does not.
+---@param name string  a shipped policy or a file
+---@param config procage.Config
+---@param context procage.Context
+---@return string[] problems
+local function policy_problems(name, config, context)
+  local profile, message, _, problems = policy_room.build_profile(name, config, context, { real_path = core.real_path })
+  if profile then
+    return {}
+  end
+  return problems or { message }
+end
+
+--- Takes an entry out of a list of a configuration, and says which one it was before others were taken out.
+---@param config procage.Config  changed
+---@param taken table<string, integer[]>  by key, the numbers that are left
+---@param key string  with dots
+---@param index integer
+---@return integer? number
+local function take_out(config, taken, key, index)
+  local list = config --[[@as any]]
+  for step in key:gmatch("[^.]+") do
+    list = type(list) == "table" and list[step]
+  end
+  if type(list) ~= "table" or list[index] == nil then
+    return nil
+  end
+  if not taken[key] then
+    taken[key] = {}
+    for i = 1, #list do
+      taken[key][i] = i
+    end
+  end
+  table.remove(list, index)
+  return table.remove(taken[key], index)
+end
+
+--- What a policy has against a configuration. It stops at its first objection; without the entry that it objects to it says
+--- the next.
+---@param config procage.Config  changed
+---@param context procage.Context
+---@return string[] problems
+local function objections(config, context)
+  local name = path_text.expand_home(config.policy, context.home)
+  local taken, found = {}, {}
+  while true do
+    local problems = policy_problems(name, config, context)
+    local key, index, rest = (problems[1] or ""):match("^([%l_.]+)%[(%d+)%](: .*)$")
+    local number = #problems == 1 and key and take_out(config, taken, key, math.tointeger(tonumber(index)))
+    if not number then
+      return table.move(problems, 1, #problems, #found + 1, found)
+    end
+    found[#found + 1] = ("%s[%d]%s"):format(key, number, rest)
+  end
+end
+
+---@param file string
+---@param context procage.Context
+---@return string[] problems
+local function config_problems(file, context)
+  local source, message = config_room.read_file(file)
+  if not source then
+    return { message }
+  elseif #source.problems > 0 then
+    return source.problems
+  end
+  -- Before it is completed, and entries are taken out of it.
+  local said = {}
+  for key in pairs(source.value) do
+    said[key] = true
+  end
+  local problems = objections(assert(config_room.parse(json.plain(source.value))), context)
+  for i, problem in ipairs(problems) do
+    local key = problem:match("^([%l_]+)[%[%.:]")
+    problems[i] = said[key] and source.locate(problem) or ("%s: policy: %s"):format(file, problem)
+  end
+  return problems
+end
+
+---@param file string
+---@param context procage.Context
+---@return string[] problems
+local function problems_of(file, context)
+  if not file:find("%.lua$") then
+    return config_problems(file, context)
+  end
+  return policy_problems(file, assert(config_room.parse({})), context)
+end
+
+---@param request procage.cli.Request
+---@return integer status
+return function(request)
+  local root, message = core.real_path(request.options.root or "/proc/self/cwd")
+  local context
+  if root then
+    context, message = resolve.context({ root = root }, runner.own_environment())
+  end
+  if not context then
+    io.stderr:write("procage-lua: check: ", reports.printable(message), "\n")
+    return 2
+  end
+  local status = 0
+  for _, file in ipairs(request.files) do
+    local problems = problems_of(file, context)
+    for _, problem in ipairs(problems) do
+      io.stdout:write(reports.printable(problem), "\n")
+      status = 1
+    end
+    if #problems == 0 then
+      io.stdout:write(file, ": ok\n")
+    end
+  end
+  return status
+end

@@ -1,0 +1,160 @@
+--- procage-lua check and init: what is wrong, all of it, and files to begin with.
+
+local box = require("spec.support.box")
+local config = require("procage.config")
+local templates = require("procage.templates")
+
+local function program(b, words)
+  local path = (os.getenv("PROCAGE_BUILD") or "build/dev") .. "/bin/procage-lua"
+  if path:sub(1, 1) ~= "/" then
+    path = box.shell("pwd -P") .. "/" .. path
+  end
+  return b:run_unconfined({ path, table.unpack(words) })
+end
+
+--- The lines that `check` prints of one file, and its status.
+local function check(b, name, text)
+  b:write("workspace/" .. name, text)
+  local result = program(b, { "check", name })
+  local lines = {}
+  for line in result.stdout:gmatch("[^\n]+") do
+    lines[#lines + 1] = line
+  end
+  return lines, result.status, result.stderr
+end
+
+describe("procage-lua check", function()
+  it("finds nothing wrong with what is well", function()
+    local b <close> = box.new()
+    b:write("workspace/a.toml", "[sandbox]\nnetwork = 'off'\nlift = ['~/.npmrc']\n")
+    b:write("workspace/b.json", '{"network":"off"}')
+    b:write("workspace/c.lua", templates.policy)
+    local result = program(b, { "check", "a.toml", "b.json", b:path("workspace/c.lua") })
+    assert.equal(("a.toml: ok\nb.json: ok\n%s: ok\n"):format(b:path("workspace/c.lua")), result.stdout)
+    assert.equal("", result.stderr)
+    assert.equal(0, result.status)
+  end)
+
+  it("tells every mistake of a configuration, with its line", function()
+    local b <close> = box.new()
+    local lines, status = check(b, "a.toml", "[sandbox]\nnetwrok = 'off'\n\nwritable = ['x', 3]\ngit = 'all'\n")
+    assert.same({
+      "a.toml:2: sandbox.netwrok: unknown key (did you mean network?)",
+      'a.toml:4: sandbox.writable[1]: expected an absolute path, or one that starts with ~/, got "x"',
+      "a.toml:4: sandbox.writable[2]: expected a text, got 3",
+      'a.toml:5: sandbox.git: expected one of read, commit, write, got "all"',
+    }, lines)
+    assert.equal(1, status)
+    lines = check(b, "b.json", '{"netwrok": "off", "writable": ["x"]}')
+    assert.equal(2, #lines)
+    assert.equal("b.json: netwrok: unknown key (did you mean network?)", lines[1])
+  end)
+
+  it("tells all that the policy has against it too", function()
+    local b <close> = box.new()
+    local lines, status = check(b, "a.toml", [==[
+[sandbox]
+lift = [
+  "~/.npmrc",
+  "~/.no-such-row",
+  "~/.ssh",
+  "nor this",
+]
+[sandbox.env]
+keep = ["GITHUB_TOKEN", "ANTHROPIC_API_KEY"]
+]==])
+    assert.equal(3, #lines)
+    assert.equal("a.toml:9: sandbox.env.keep[2]: ANTHROPIC_API_KEY is the harness's own and is never kept", lines[1])
+    assert.matches("^a.toml:4: sandbox.lift%[2%]: no hidden path.* is called ~/.no%-such%-row$", lines[2])
+    assert.matches("^a.toml:6: sandbox.lift%[4%]: no hidden path.* is called nor this$", lines[3])
+    assert.equal(1, status)
+    lines = check(b, "b.toml", "[sandbox]\npolicy = 'spekcoder'\n")
+    assert.equal(1, #lines)
+    assert.matches("b.toml: policy: ", lines[1], 1, true)
+  end)
+
+  it("tells what is wrong with a policy, and where", function()
+    local b <close> = box.new()
+    for text, expected in pairs({
+      ["local x = = 1\n"] = "p.lua:1: ",
+      ["\nerror('no')\n"] = "p.lua:2: no",
+      ["return function()\n  local p = require('procage.profile').new()\n  p:network('al')\nend"] = "p.lua:3: network: expected",
+      ["return 3"] = "p.lua: returns 3, expected a function",
+      ["return function() return io.open('/etc/passwd') end"] = "p.lua:1: ",
+      ["return function()\n  while true do end\nend"] = "p.lua:2: ",
+    }) do
+      local lines, status = check(b, "p.lua", text)
+      assert.equal(1, #lines, text)
+      assert.equal(expected, lines[1]:sub(1, #expected))
+      assert.equal(1, status)
+    end
+    local lines = check(b, "p.lua", "return function() return { write = { 'x', 'y' }, hidden = 3, foo = 1 } end")
+    assert.equal(4, #lines)
+    assert.equal("p.lua: the profile it returned: foo: unknown field", lines[1])
+  end)
+
+  it("says so of a file that it cannot read, and goes on", function()
+    local b <close> = box.new()
+    b:write("workspace/good.toml", "")
+    local result = program(b, { "check", "no.toml", "no.lua", "/etc/passwd", "good.toml" })
+    assert.equal(1, result.status)
+    assert.equal(4, select(2, result.stdout:gsub("\n", "")))
+    assert.matches("no.toml: No such file or directory\n", result.stdout, 1, true)
+    assert.matches("/etc/passwd: a configuration's name ends in .toml or .json\n", result.stdout, 1, true)
+    assert.matches("good.toml: ok\n", result.stdout, 1, true)
+    assert.equal(2, program(b, { "check" }).status)
+    assert.equal(2, program(b, { "check", "--root", "/no/such/place", "good.toml" }).status)
+  end)
+
+  it("shows no control character of a file", function()
+    local b <close> = box.new()
+    local result = program(b, { "check", b:write("workspace/a.toml", '[sandbox]\n"a\\u001b[2J" = 1\n') })
+    assert.not_matches("\27", result.stdout, 1, true)
+    assert.matches("\\x1b[2J", result.stdout, 1, true)
+  end)
+end)
+
+describe("procage-lua init", function()
+  it("writes a configuration that means the defaults, and every line of it is right", function()
+    assert.same(config.parse({}), config.parse(templates.config))
+    local whole = templates.config:gsub("\n#(%l)", "\n%1")
+    local parsed, message = config.parse(whole)
+    assert.is_table(parsed, message)
+    local given = config.read(whole, "toml", "template").value
+    for _, key in ipairs(config.keys) do
+      assert.is_not_nil(given[key], key .. " is not in the template")
+    end
+  end)
+
+  it("prints it, or writes a file that is not there yet", function()
+    local b <close> = box.new()
+    assert.equal(templates.config, program(b, { "init" }).stdout)
+    assert.equal(templates.policy, program(b, { "init", "--policy" }).stdout)
+    for name, words in pairs({ ["a.toml"] = { "init", "a.toml" }, ["p.lua"] = { "init", "--policy", "p.lua" } }) do
+      local result = program(b, words)
+      assert.equal(0, result.status, result.stderr)
+      assert.equal("", result.stdout)
+      assert.equal(name == "a.toml" and templates.config or templates.policy, b:read("workspace/" .. name))
+      b:write("workspace/" .. name, "mine")
+      result = program(b, words)
+      assert.equal(2, result.status)
+      assert.matches("File exists", result.stderr, 1, true)
+      assert.equal("mine", b:read("workspace/" .. name))
+    end
+    b:symlink(b:path("outside/elsewhere.toml"), "workspace/link.toml")
+    assert.equal(2, program(b, { "init", "link.toml" }).status)
+    assert.is_false(b:exists("outside/elsewhere.toml"))
+    assert.equal(2, program(b, { "init", "a.txt" }).status)
+    assert.equal(2, program(b, { "init", "--policy", "b.toml" }).status)
+    assert.equal(2, program(b, { "init", "a.toml", "b.toml" }).status)
+  end)
+
+  it("writes a policy that can be run as it stands", function()
+    local b <close> = box.new({ policy = "skeleton.lua" })
+    b.options.policy = b:write("outside/skeleton.lua", templates.policy)
+    b.options.config = { accept = { "trust_handoff" }, hidden = { "~/notes" } }
+    local policy = assert(b:policy())
+    assert.is_table(policy)
+    assert.equal(b.home .. "/notes", policy.profile.hidden[#policy.profile.hidden])
+  end)
+end)
