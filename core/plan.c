@@ -22,6 +22,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_LANDLOCK_PATH] = { "landlock_path", PC_STEP_PREPARE, PATH, NONE, PC_OP_OPTIONAL, NO_SLOT },
 	[PC_OP_LANDLOCK_PORT] = { "landlock_port", PC_STEP_PREPARE, NUMBER, NONE, 0, NO_SLOT },
 	[PC_OP_SOCKET_TREE] = { "socket_tree", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
+	[PC_OP_LOOPBACK] = { "loopback", PC_STEP_PREPARE, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_NAMESPACES] = { "namespaces", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_MAP_IDS] = { "map_ids", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_LO_UP] = { "lo_up", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
@@ -157,6 +158,8 @@ static const char *check_op(const struct pc_plan *plan, const struct pc_op *op, 
 	/* Another bit of clone(2) would share with the child what must be its own: its descriptors, its threads. */
 	if (!why && op->code == PC_OP_NAMESPACES && op->value & ~PC_NEW_NAMESPACES)
 		why = "more than namespaces";
+	if (!why && op->code == PC_OP_LOOPBACK && (op->value < 1 || op->value > 2))
+		why = "a loopback that is neither the run's nor the host's";
 	return why;
 }
 
@@ -174,7 +177,7 @@ static const char *check_whole(const struct pc_plan *plan, const uint32_t *count
 		return check_unconfined(plan, count);
 	if (filled)
 		return "a mount tree that is never attached";
-	if (count[PC_OP_NAMESPACES] > 1 || count[PC_OP_LANDLOCK_HANDLE] > 1)
+	if (count[PC_OP_NAMESPACES] > 1 || count[PC_OP_LANDLOCK_HANDLE] > 1 || count[PC_OP_LOOPBACK] > 1)
 		return "an operation that may stand only once";
 	if (plan->namespaces && count[PC_OP_MAP_IDS] != 1)
 		return "namespaces without an id map";
@@ -192,6 +195,8 @@ static const char *check_whole(const struct pc_plan *plan, const uint32_t *count
 		return "no session or no working directory";
 	if (count[PC_OP_SECCOMP] < 1)
 		return "no filter";
+	if (plan->loopback && !plan->answers)
+		return "a loopback that nobody judges";
 	return NULL;
 }
 
@@ -228,6 +233,8 @@ static const char *check_ops(struct pc_plan *plan, uint32_t *at)
 			plan->namespaces = op->value;
 		if (op->code == PC_OP_LANDLOCK_HANDLE)
 			plan->has_landlock = 1;
+		if (op->code == PC_OP_LOOPBACK)
+			plan->loopback = (uint32_t)op->value;
 		if (op->code == PC_OP_SECCOMP && op->flags & PC_OP_NOTIFY) {
 			/* The kernel has one listener for a task's filters. */
 			if (plan->answers)

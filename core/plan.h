@@ -65,6 +65,7 @@ enum pc_op_code {
 	PC_OP_LANDLOCK_PATH,   /* a: path; value: access; OPTIONAL: a path that is gone is skipped */
 	PC_OP_LANDLOCK_PORT,   /* a: port; value: access */
 	PC_OP_SOCKET_TREE,     /* a: path: sockets beneath may be connected to, where connections are mediated */
+	PC_OP_LOOPBACK,	       /* value: addresses of TCP are judged: 1: the run reaches its own; 2: any of the loopback */
 	/* in the child that becomes init */
 	PC_OP_NAMESPACES, /* value: CLONE_NEW* bits; at most one, first */
 	PC_OP_MAP_IDS,
@@ -126,6 +127,7 @@ struct pc_plan {
 	uint32_t is_unconfined;
 	const void *answers; /* the filter that notifications are answered by; NULL: there are none */
 	size_t answer_count; /* its instructions */
+	uint32_t loopback;   /* enum pc_loopback_mode; 0: no address of TCP is judged */
 };
 
 /*

@@ -124,6 +124,7 @@ struct pc_filter_spec {
 	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
 	bool no_unix;  /* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
 	bool observed; /* calls that name files are notifications */
+	bool loopback; /* bind, listen and connect(2) are notifications, for addresses of TCP are judged; with inet and tcp_only */
 	bool tcp_only; /* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
 };
 
@@ -133,7 +134,8 @@ struct pc_filter_spec {
  *
  * program: malloc'ed array of struct sock_filter (8 bytes each), the caller frees; count: instructions
  *
- * Returns 0, or -errno: ENOMEM, EINVAL (libseccomp refused a rule; mediated and no_unix), E2BIG (more than 4096 instructions).
+ * Returns 0, or -errno: ENOMEM, EINVAL (libseccomp refused a rule; no_unix with mediated or
+ * loopback; loopback without inet or tcp_only, or with datagram), E2BIG (more than 4096 instructions).
  */
 int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t *count);
 
@@ -647,6 +649,7 @@ enum pc_fact {
 	PC_FACT_LANDLOCK,	/* a domain refuses what it should */
 	PC_FACT_SECCOMP_FILTER, /* a filter refuses a call */
 	PC_FACT_SECCOMP_NOTIFY, /* a filter has a listener */
+	PC_FACT_TCP_DIAG,	/* the kernel names the socket that listens at an address, by its cookie */
 	PC_FACT_CLOSE_RANGE,	/* Linux 5.9 */
 	PC_FACT_PIDFD,		/* CLONE_PIDFD and waitid(P_PIDFD), Linux 5.4; a run cannot start without it */
 	PC_FACT_USERNS,		/* with id maps written; what follows is inside it */

@@ -189,26 +189,36 @@ local network_none = {
   { all = { "seccomp-families" }, also = { { "netns", without = "the network is closed by the filter alone" } } },
 }
 
+local NO_NETWORK = "no network at all: servers on 127.0.0.1 cannot be started or reached"
+
 local loopback_run = {
   { all = { "netns" }, also = { { "seccomp-families" } } },
   {
-    all = { "seccomp-families" },
+    all = { "mediated-loopback" },
+    also = { { "seccomp-families" } },
     tightened = true,
     id = "loopback",
-    effect = "no network at all: servers on 127.0.0.1 cannot be started or reached",
+    effect = "TCP to the run's own servers, but no UDP; other programs of this machine can reach those servers",
   },
+  { all = { "seccomp-families" }, tightened = true, id = "loopback", effect = NO_NETWORK },
 }
 
---- The host's own loopback, without the network, takes somebody who looks at each connect.
 local loopback_host = {
+  {
+    all = { "mediated-loopback" },
+    also = { { "seccomp-families" } },
+    tightened = true,
+    id = "loopback",
+    reason = "a datagram names its peer where nobody can look",
+    effect = "TCP to and from any program of this machine, as asked, but no UDP",
+    lift = 'network = "all"',
+  },
   {
     all = { "seccomp-families" },
     also = { { "netns", without = "the network is closed by the filter alone" } },
     tightened = true,
     id = "loopback",
-    reason = "the host's loopback cannot be given without the rest of the network",
-    effect = "no network at all: servers on 127.0.0.1 cannot be started or reached",
-    lift = 'loopback = "run", or network = "all"',
+    effect = NO_NETWORK,
   },
 }
 
@@ -255,6 +265,9 @@ local abstract_private_net = {
   { all = { "mediated-connect" }, tightened = true, id = "abstract", effect = NOT_EVEN_OWN },
   { all = { "seccomp-no-unix" }, tightened = true, id = "unix", effect = NO_UNIX },
 }
+
+--- The host's loopback is in the host's network namespace, and each connect to it goes by the broker.
+local abstract_host_loopback = table.move(abstract_private_net, 2, #abstract_private_net, 1, {})
 
 --- A run that has the host's network is in the host's network namespace.
 local abstract_host_net = {
@@ -487,6 +500,9 @@ return {
   {
     clause = "abstract",
     alternatives = function(profile)
+      if profile.network == "loopback" and profile.loopback == "host" then
+        return abstract_host_loopback
+      end
       local is_private = profile.network == "none" or profile.network == "loopback"
       -- Ports too: a host that tightens them to none would hide its abstract sockets, a better one would not.
       return is_private and abstract_private_net or abstract_host_net

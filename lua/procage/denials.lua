@@ -96,8 +96,20 @@ local function is_loopback(target)
   return false
 end
 
+local function uses(fitted, mechanism)
+  for _, name in ipairs(fitted.mechanisms) do
+    if name == mechanism then
+      return true
+    end
+  end
+  return false
+end
+
 local function reach(fitted, target)
-  if fitted.network == "none" and target and is_loopback(target) then
+  -- A loopback that is the host's has servers of the host.
+  if target and is_loopback(target) and uses(fitted, "mediated-loopback") then
+    return { loopback = "host" }, { op = "connect", target = target, is_foreign = true }
+  elseif fitted.network == "none" and target and is_loopback(target) then
     return { network = "loopback" }, { op = "connect", target = target, is_loopback = true }
   end
   return ALL, { op = "connect", target = target or "the network" }
@@ -113,6 +125,17 @@ local function describe_connect(raw, fitted)
       { op = "unix", target = target }
   end
   return "unix", target:sub(1, 1) == "@" and "abstract" or "sockets", "connect to the Unix socket " .. target
+end
+
+--- On the loopback it is the port that was refused, by the kernel: one below 1024, say.
+local function describe_bind(raw, fitted)
+  local target = M.address_text(raw.address or "")
+  if family_of(raw.address or "") == AF_UNIX then
+    return "unix", "write", "make the Unix socket " .. target
+  elseif is_loopback(target) then
+    return "inet", "network", "bind to " .. target
+  end
+  return "inet", "network", "bind to " .. target, reach(fitted, target)
 end
 
 local function describe_socket(raw, fitted)
@@ -140,6 +163,10 @@ end
 local function describe(raw, fitted)
   if raw.call == "connect" then
     return describe_connect(raw, fitted)
+  elseif raw.call == "bind" then
+    return describe_bind(raw, fitted)
+  elseif raw.call == "listen" then
+    return "inet", "network", "listen without a bind before"
   elseif raw.call == "socket" or raw.call == "socketpair" then
     return describe_socket(raw, fitted)
   elseif raw.call == "clone" or raw.call == "unshare" then
@@ -208,15 +235,6 @@ local function merge(lines)
   return merged
 end
 
-local function has_own_network(fitted)
-  for _, name in ipairs(fitted.mechanisms) do
-    if name == "netns" then
-      return true
-    end
-  end
-  return false
-end
-
 --- What the record shows, and what it cannot.
 local function note_of(raw, accesses)
   if not raw.is_recorded then
@@ -256,7 +274,7 @@ function M.of(raw, fitted, accesses, policy)
     raw, accesses = { is_recorded = false, more = 0 }, nil
   end
   local lines = {}
-  local own_network = has_own_network(fitted)
+  local own_network = uses(fitted, "netns")
   for _, entry in ipairs(raw) do
     -- Without a route of its own the host may lack one; that is no refusal of ours.
     if entry.errno ~= ENETUNREACH or own_network then

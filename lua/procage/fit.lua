@@ -218,7 +218,9 @@ end
 ---@param report procage.Row[]
 local function tighten(fitted, report)
   for _, row in ipairs(report) do
-    if row.clause == "network" and row.state == "tightened" then
+    -- A loopback for TCP alone is a loopback; the plan knows by the mechanism.
+    local is_closed = not table.concat(row.mechanisms, " "):find("mediated-loopback", 1, true)
+    if row.clause == "network" and row.state == "tightened" and is_closed then
       fitted.network = "none"
     end
   end

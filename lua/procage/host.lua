@@ -18,6 +18,7 @@ local json = require("procage.json")
 ---@field landlock_errata integer
 ---@field seccomp_filter boolean
 ---@field seccomp_notify boolean
+---@field tcp_diag boolean  the kernel names the socket that listens at an address
 ---@field userns boolean  with id maps written
 ---@field mountns boolean  private, tmpfs, read-only trees work in it
 ---@field mount_setattr boolean
@@ -74,6 +75,7 @@ local schema = {
   { name = "landlock_errata", check = check.count, absent = 0 },
   { name = "seccomp_filter", check = check.boolean, absent = false },
   { name = "seccomp_notify", check = check.boolean, absent = false },
+  { name = "tcp_diag", check = check.boolean, absent = false },
   { name = "userns", check = check.boolean, absent = false },
   { name = "mountns", check = check.boolean, absent = false },
   { name = "mount_setattr", check = check.boolean, absent = false },
@@ -333,6 +335,10 @@ local others = {
   seccomp_notify = {
     reason = "no seccomp user notification, or another supervisor has taken it",
     lift = "Linux 5.9 or newer, outside another sandbox that uses it",
+  },
+  tcp_diag = {
+    reason = "the kernel does not tell who listens at an address (NETLINK_SOCK_DIAG)",
+    lift = "a kernel with CONFIG_INET_TCP_DIAG, its module loaded, and a loopback interface that is up",
   },
   mount_setattr = { reason = "mount_setattr is missing", lift = "Linux 5.12 or newer" },
   devpts = { reason = "no private pseudo-terminals", lift = "a kernel with devpts in user namespaces" },

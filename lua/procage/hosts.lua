@@ -28,7 +28,7 @@ end
 ---@param facts table
 ---@return procage.Host
 local function open(facts)
-  facts.seccomp_filter, facts.seccomp_notify = true, true
+  facts.seccomp_filter, facts.seccomp_notify, facts.tcp_diag = true, true, facts.tcp_diag ~= false
   facts.mount_setattr = facts.mount_setattr ~= false
   return make(facts, with_namespaces)
 end
@@ -36,7 +36,7 @@ end
 ---@param facts table
 ---@return procage.Host
 local function closed(facts)
-  facts.seccomp_filter, facts.seccomp_notify = true, true
+  facts.seccomp_filter, facts.seccomp_notify, facts.tcp_diag = true, true, facts.tcp_diag ~= false
   return make(facts)
 end
 
@@ -68,6 +68,7 @@ return {
     container = "docker",
     seccomp_filter = true,
     seccomp_notify = true,
+    tcp_diag = true,
     mount_setattr = true,
     failures = { pidns = { step = "mount proc", errno = 1, error = "EPERM" } },
   }, { "userns", "mountns", "netns", "ipcns", "devpts" }),
@@ -108,7 +109,7 @@ return {
   }),
   nested_old = make({ kernel = "5.15.0", landlock_abi = 1, seccomp_filter = true }),
   --- gVisor: its own kernel, Landlock ABI 1 alone.
-  gvisor = closed({ kernel = "4.4.0", landlock_abi = 1, container = "gvisor" }),
+  gvisor = closed({ kernel = "4.4.0", landlock_abi = 1, container = "gvisor", tcp_diag = false }),
   --- A kernel without seccomp filters confines nothing, whatever else it has.
   no_seccomp = make({ kernel = "6.12.0", landlock_abi = 6 }, with_namespaces),
   macos = make({ system = "macos", machine = "arm64", kernel = "24.0.0" }),

@@ -17,6 +17,9 @@ local RLIMIT = { cpu = 0, file_size = 1, core = 4, processes = 6, open_files = 7
 local FILTER_GROUPS = { ["seccomp-sysv"] = "sysv", ["seccomp-kill-all"] = "kill_all", ["seccomp-peers"] = "peers",
   ["seccomp-net-ports"] = "listen" }
 
+--- The values of core/plan.h.
+local LOOPBACK = { run = 1, host = 2 }
+
 local MOUNTING = { "mount-tree", "mask", "socket-masks", "bind-read-only", "private-tmp-mount", "pidns" }
 
 ---@param list string[]
@@ -115,26 +118,25 @@ function M.filter(profile, host, uses, is_observed)
     end
   end
   table.sort(groups)
-  if uses["seccomp-net-ports"] then
-    return {
-      groups = groups,
-      inet = true,
-      datagram = host.landlock_abi >= 10,
-      tcp_only = true,
-      mediated = uses["mediated-connect"] or false,
-      no_unix = uses["seccomp-no-unix"] or false,
-      observed = is_observed or false,
-    }
-  end
+  local is_loopback, is_ports = uses["mediated-loopback"] or false, uses["seccomp-net-ports"] or false
   local is_open = profile.network == "all" or uses["netns"] and profile.network == "loopback"
   return {
     groups = groups,
-    inet = is_open,
-    datagram = is_open,
+    inet = is_open or is_ports or is_loopback,
+    datagram = is_open or is_ports and host.landlock_abi >= 10,
+    tcp_only = is_ports or is_loopback,
     mediated = uses["mediated-connect"] or false,
+    loopback = is_loopback,
     no_unix = uses["seccomp-no-unix"] or false,
     observed = is_observed or false,
   }
+end
+
+--- Whether the supervisor hears of connects; where it does, also of those to Unix sockets.
+---@param uses table<string, boolean>
+---@return boolean
+local function is_mediated(uses)
+  return uses["mediated-connect"] or uses["mediated-loopback"] or false
 end
 
 --- What is told of refusals, where the host and the form of the run have notifications at all.
@@ -152,7 +154,7 @@ local function write_filter(out, profile, host, uses, denials)
     return nil, message, code
   end
   local filter = { a = out:bytes(bpf), value = #bpf // 8 }
-  if uses["mediated-connect"] or denials ~= "off" then
+  if is_mediated(uses) or denials ~= "off" then
     filter.b, filter.notify = denials == "off" and filter.a or out:bytes(core.seccomp_notified(bpf)), true
   end
   out:add("seccomp", filter)
@@ -223,8 +225,11 @@ function M.make(profile, host, survey, denials)
   local bits = core.landlock_bits()
   local out = flat.new()
   local rights = write_landlock(out, profile, survey, host, uses, bits)
-  if uses["mediated-connect"] then
+  if is_mediated(uses) then
     write_socket_trees(out, profile, survey, uses)
+  end
+  if uses["mediated-loopback"] then
+    out:add("loopback", { value = LOOPBACK[profile.loopback] })
   end
   local flags = namespaces(uses)
   if flags ~= 0 then

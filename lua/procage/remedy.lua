@@ -23,6 +23,9 @@ local FLAGS = {
   git = function(value)
     return "--git " .. value, ("git = %q"):format(value)
   end,
+  loopback = function(value)
+    return "--set loopback=" .. value, ("loopback = %q"):format(value)
+  end,
   network = function(value)
     return "--net " .. value, ("network = %q"):format(value)
   end,
@@ -56,7 +59,9 @@ end
 ---@return boolean
 function M.allows(profile, asks)
   local target = asks.target
-  if asks.op == "connect" then
+  if asks.is_foreign then
+    return profile.network == "loopback" and profile.loopback == "host"
+  elseif asks.op == "connect" then
     return profile.network == "all" or (asks.is_loopback and profile.network == "loopback") or false
   elseif path.tree_of(target, profile.hidden) then
     return false

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,24 +39,35 @@ void pc_caller_name(uint32_t tid, char *name, size_t room)
 	name[n > 0 ? n - 1 : 0] = '\0'; /* without the newline */
 }
 
-/* A pidfd of the thread, or before Linux 6.9 of its process, whose descriptors are the same unless it went out of its way. */
-static int open_thread(uint32_t tid)
+/* The number that a line of /proc/tid/status holds, by its format for sscanf(3); or -errno. */
+static int status_number(uint32_t tid, const char *format, unsigned int *number)
 {
 	char path[40], line[256];
-	unsigned int tgid = 0;
+	bool is_found = false;
 	FILE *status;
-	int fd;
 
-	fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
-	if (fd >= 0 || errno != EINVAL)
-		return fd < 0 ? -errno : fd;
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	status = fopen(path, "re");
 	if (!status)
 		return -errno;
-	while (fgets(line, sizeof(line), status) && sscanf(line, "Tgid: %u", &tgid) != 1)
-		;
+	while (!is_found && fgets(line, sizeof(line), status))
+		is_found = sscanf(line, format, number) == 1;
 	fclose(status);
+	return is_found ? 0 : -ESRCH;
+}
+
+/* A pidfd of the thread, or before Linux 6.9 of its process, whose descriptors are the same unless it went out of its way. */
+static int open_thread(uint32_t tid)
+{
+	unsigned int tgid;
+	int fd, rc;
+
+	fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	if (fd >= 0 || errno != EINVAL)
+		return fd < 0 ? -errno : fd;
+	rc = status_number(tid, "Tgid: %u", &tgid);
+	if (rc < 0)
+		return rc;
 	fd = (int)syscall(SYS_pidfd_open, tgid, 0);
 	return fd < 0 ? -errno : fd;
 }
@@ -80,6 +92,14 @@ int pc_caller_directory(uint32_t tid)
 	snprintf(path, sizeof(path), "/proc/%u/cwd", tid);
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int pc_caller_umask(uint32_t tid)
+{
+	unsigned int mask;
+	int rc = status_number(tid, "Umask: %o", &mask);
+
+	return rc < 0 ? rc : (int)(mask & 0777);
 }
 
 /* The calls do not split a piece: one that ends at a page's end is there whole or not at all. */

@@ -22,6 +22,9 @@ int pc_caller_descriptor(uint32_t tid, int fd);
 /* An O_PATH descriptor of its working directory; or -errno. */
 int pc_caller_directory(uint32_t tid);
 
+/* What mode bits its new files go without; or -errno. Source: proc(5), Umask in /proc/pid/status, Linux 4.7. */
+int pc_caller_umask(uint32_t tid);
+
 /* Copies exactly `size` bytes of its memory. 0; or -EFAULT, or -EACCES (not ours to read). Source: process_vm_readv(2). */
 int pc_caller_read(uint32_t tid, uint64_t at, void *to, size_t size);
 

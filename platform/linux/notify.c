@@ -2,14 +2,15 @@
  * Answers the notifications of a run.
  *
  * A refused call gets the errno that the filter would have given, and is recorded: allowed calls pay nothing for it. A
- * connection is not decided here and not made here either: its address is copied once, and the broker connects. CONTINUE is
- * never an answer, since the caller could change what the kernel then reads.
+ * connection is not made here: its address is copied once, loopback.c judges those of the internet, and the broker connects, or
+ * binds, or listens. CONTINUE is never an answer, since the caller could change what the kernel then reads.
  */
 #include "notify.h"
 #include "broker.h"
 #include "caller.h"
 #include "cleanup.h"
 #include "filter_eval.h"
+#include "loopback.h"
 #include "observe.h"
 #include "uapi.h"
 
@@ -33,6 +34,8 @@ struct pending {
 	uint32_t pair_pid; /* not 0: a pair is on its way, to be told at pair_at */
 	uint64_t pair_at;
 	bool is_pair_inherited;
+	bool is_answered; /* and goes on: only the place is still taken */
+	struct pc_loopback_note note;
 	struct pc_denial denial; /* in case it is refused */
 };
 
@@ -44,6 +47,7 @@ struct pc_notify {
 	size_t request_size;
 	struct pending *pending;
 	size_t pending_count, pending_room;
+	struct pc_loopback *loopback; /* NULL: no address of the internet is judged */
 	struct pc_denials denials;
 	struct pc_observer *observer; /* NULL: nobody looks */
 };
@@ -182,7 +186,8 @@ static int ask_for_pair(struct pc_notify *notify, const struct seccomp_notif *re
 	int type = (int)request->data.args[1];
 	struct pc_broker_request to = {
 		.id = request->id,
-		.pair_type = (uint32_t)(SOCK_SEQPACKET | SOCK_CLOEXEC | (type & SOCK_NONBLOCK)),
+		.op = PC_BROKER_PAIR,
+		.argument = (uint32_t)(SOCK_SEQPACKET | SOCK_CLOEXEC | (type & SOCK_NONBLOCK)),
 	};
 	struct pending *pending;
 	int rc;
@@ -222,41 +227,102 @@ static int give_pair(const struct pc_notify *notify, const struct pending *pendi
 	return 0;
 }
 
+/* What the broker is to do, as far as the caller's registers and memory tell. */
+static int read_request(const struct seccomp_notif *request, struct pc_broker_request *to, struct pc_denial *denial)
+{
+	int rc;
+
+	*to = (struct pc_broker_request) { .id = request->id, .guard = PC_BROKER_NO_GUARD };
+	if (request->data.nr == SYS_listen) {
+		to->op = PC_BROKER_LISTEN;
+		to->argument = (uint32_t)request->data.args[1];
+		return 0;
+	}
+	to->op = request->data.nr == SYS_bind ? PC_BROKER_BIND : PC_BROKER_CONNECT;
+	rc = copy_address(request, to);
+	if (rc < 0)
+		return rc;
+	memcpy(denial->address, to->address, to->address_size);
+	denial->address_size = to->address_size;
+	denial->args[1] = denial->args[2] = 0; /* an address of the caller's memory tells nobody anything */
+	return 0;
+}
+
+/* Where the caller is and what mode its files get, for a path. The working directory, -1 when none is needed, or -errno. */
+static int read_surroundings(const struct seccomp_notif *request, struct pc_broker_request *to, int *directory)
+{
+	int rc;
+
+	if (to->op == PC_BROKER_BIND) {
+		rc = pc_caller_umask(request->pid);
+		if (rc < 0)
+			return rc;
+		to->argument = (uint32_t)rc;
+	}
+	if (!is_relative(to))
+		return 0;
+	rc = pc_caller_directory(request->pid);
+	if (rc < 0)
+		return rc;
+	*directory = rc;
+	return 0;
+}
+
+static int judge(struct pc_notify *notify, int socket, struct pc_broker_request *to, struct pc_loopback_note *note,
+		 struct pc_denial *denial)
+{
+	int rc;
+
+	if (!notify->loopback)
+		return to->op == PC_BROKER_CONNECT ? 0 : -EACCES;
+	rc = pc_loopback_judge(notify->loopback, notify->broker_fd, socket, to, note);
+	if (rc < 0 && note->is_refused) {
+		denial->error = -rc;
+		record(notify, denial);
+	}
+	return rc;
+}
+
+static int pass_on(struct pc_notify *notify, const struct pc_broker_request *to, int socket, int directory,
+		   const struct pc_loopback_note *note, const struct pc_denial *denial)
+{
+	struct pending *pending = add_pending(notify);
+	int rc;
+
+	rc = pending ? send_request(notify, to, socket, directory) : -EAGAIN;
+	if (rc < 0) {
+		if (notify->loopback)
+			pc_loopback_settle(notify->loopback, note, NULL);
+		return rc;
+	}
+	*pending = (struct pending) { .id = to->id, .note = *note, .denial = *denial };
+	notify->pending_count++;
+	return 0;
+}
+
 static int mediate(struct pc_notify *notify, const struct seccomp_notif *request, struct pc_denial *denial)
 {
-	struct pc_broker_request to = { .id = request->id };
+	struct pc_broker_request to;
+	struct pc_loopback_note note = { 0 };
 	cleanup_fd int socket = -1, directory = -1;
-	struct pending *pending;
 	int rc;
 
 	if (notify->broker_fd < 0)
 		return -EACCES;
-	rc = copy_address(request, &to);
+	rc = read_request(request, &to, denial);
 	if (rc < 0)
 		return rc;
-	memcpy(denial->address, to.address, to.address_size);
-	denial->address_size = to.address_size;
-	denial->args[1] = denial->args[2] = 0; /* an address of the caller's memory tells nobody anything */
 	socket = pc_caller_descriptor(request->pid, (int)request->data.args[0]);
 	if (socket < 0)
 		return socket;
-	if (is_relative(&to)) {
-		directory = pc_caller_directory(request->pid);
-		if (directory < 0)
-			return directory;
-	}
+	rc = read_surroundings(request, &to, &directory);
+	if (rc < 0)
+		return rc;
 	/* What was copied may have been another process's, if the caller died and its number was given anew. */
 	if (!is_alive(notify, request->id))
 		return -ESRCH;
-	pending = add_pending(notify);
-	if (!pending)
-		return -EAGAIN;
-	rc = send_request(notify, &to, socket, directory);
-	if (rc < 0)
-		return rc;
-	*pending = (struct pending) { .id = request->id, .denial = *denial };
-	notify->pending_count++;
-	return 0;
+	rc = judge(notify, socket, &to, &note, denial);
+	return rc < 0 ? rc : pass_on(notify, &to, socket, directory, &note, denial);
 }
 
 /*
@@ -331,6 +397,8 @@ static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply
 
 		if (pending->id != reply->id)
 			continue;
+		if (notify->loopback && !pending->is_answered)
+			pc_loopback_settle(notify->loopback, &pending->note, reply);
 		if (pending->pair_pid && error == 0)
 			error = pair[0] < 0 ? -EPROTO : give_pair(notify, pending, pair);
 		/*
@@ -341,7 +409,11 @@ static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply
 			pending->denial.error = -error;
 			record(notify, &pending->denial);
 		}
-		answer(notify, reply->id, error);
+		if (!pending->is_answered)
+			answer(notify, reply->id, error);
+		pending->is_answered = true;
+		if (reply->is_underway)
+			return;
 		*pending = notify->pending[--notify->pending_count];
 		return;
 	}
@@ -351,8 +423,12 @@ static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply
 static void lose_broker(struct pc_notify *notify)
 {
 	close(pc_take_fd(&notify->broker_fd));
-	while (notify->pending_count)
-		answer(notify, notify->pending[--notify->pending_count].id, -ECONNABORTED);
+	while (notify->pending_count) {
+		const struct pending *pending = &notify->pending[--notify->pending_count];
+
+		if (!pending->is_answered)
+			answer(notify, pending->id, -ECONNABORTED);
+	}
 }
 
 static ssize_t receive_reply(const struct pc_notify *notify, struct pc_broker_reply *reply, int pair[2])
@@ -416,7 +492,7 @@ static int open_buffers(struct pc_notify *notify)
 	return 0;
 }
 
-int pc_notify_open(const void *answers, size_t answer_count, int listener_fd, int broker_fd, struct pc_notify **opened)
+int pc_notify_open(const struct pc_plan *plan, int listener_fd, int broker_fd, struct pc_notify **opened)
 {
 	struct pc_notify *notify;
 	int rc;
@@ -429,13 +505,15 @@ int pc_notify_open(const void *answers, size_t answer_count, int listener_fd, in
 		return -ENOMEM;
 	}
 	*notify = (struct pc_notify) {
-		.answers = answers,
-		.answer_count = answer_count,
+		.answers = plan->answers,
+		.answer_count = plan->answer_count,
 		.listener_fd = listener_fd,
 		.broker_fd = broker_fd,
 		.denials = { .is_recorded = true },
 	};
 	rc = open_buffers(notify);
+	if (rc == 0 && plan->loopback)
+		rc = pc_loopback_open((enum pc_loopback_mode)plan->loopback, &notify->loopback);
 	if (rc < 0) {
 		pc_notify_close(notify, NULL);
 		return rc;
@@ -470,6 +548,7 @@ void pc_notify_close(struct pc_notify *notify, struct pc_result *result)
 		close(notify->listener_fd);
 	if (notify->broker_fd >= 0)
 		close(notify->broker_fd);
+	pc_loopback_close(notify->loopback);
 	free(notify->request);
 	free(notify->pending);
 	free(notify);

@@ -2,6 +2,7 @@
 #ifndef PROCAGE_LINUX_NOTIFY_H
 #define PROCAGE_LINUX_NOTIFY_H
 
+#include "../../core/plan.h"
 #include "../platform.h"
 
 struct pc_notify;
@@ -13,12 +14,12 @@ enum pc_notified {
 };
 
 /*
- * answers, answer_count: the filter that says what each call would have been answered
+ * plan: its filter says what each call would have been answered; it must outlive the notify
  * listener_fd, broker_fd: taken, whatever the result; broker_fd may be -1
  *
- * Returns 0, or -errno: ENOMEM.
+ * Returns 0, or -errno: ENOMEM, or as pc_loopback_open.
  */
-int pc_notify_open(const void *answers, size_t answer_count, int listener_fd, int broker_fd, struct pc_notify **notify);
+int pc_notify_open(const struct pc_plan *plan, int listener_fd, int broker_fd, struct pc_notify **notify);
 
 /* To be polled for POLLIN; -1 when there is nothing more to expect of it. */
 int pc_notify_listener(const struct pc_notify *notify);

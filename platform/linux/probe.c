@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "image.h"
 #include "sys.h"
+#include "tcp_diag.h"
 #include "uapi.h"
 
 #include <errno.h>
@@ -177,6 +178,51 @@ static int try_notify(struct trial *trial)
 	return rc == -ENOENT ? 0 : rc < 0 ? (int)rc : -EPROTO;
 }
 
+/* Who listens there must be who listens here. */
+static int ask_for_listener(struct trial *trial, int diag, int fd)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct pc_place place = { .address = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 } };
+	socklen_t size = sizeof(address), cookie_size = sizeof(uint64_t);
+	uint64_t cookie = 0, found = 0;
+	long rc;
+
+	trial->step = "tcp_listen";
+	rc = pc_sys3(__NR_bind, fd, pc_ptr(&address), sizeof(address));
+	if (rc == 0)
+		rc = pc_sys2(__NR_listen, fd, 1);
+	if (rc == 0)
+		rc = pc_sys3(__NR_getsockname, fd, pc_ptr(&address), pc_ptr(&size));
+	if (rc < 0)
+		return (int)rc;
+	trial->step = "so_cookie";
+	rc = pc_sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_COOKIE, pc_ptr(&cookie), pc_ptr(&cookie_size));
+	if (rc < 0)
+		return (int)rc;
+	trial->step = "sock_diag";
+	place.port = ntohs(address.sin_port);
+	rc = pc_tcp_diag_listener(diag, &place, &found);
+	return rc < 0 ? (int)rc : found == cookie ? 0 : -EPROTO;
+}
+
+static int try_tcp_diag(struct trial *trial)
+{
+	int diag, fd, rc;
+
+	trial->step = "sock_diag";
+	diag = pc_tcp_diag_open();
+	if (diag < 0)
+		return diag;
+	trial->step = "tcp_socket";
+	fd = rc = (int)pc_sys3(__NR_socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0) {
+		rc = ask_for_listener(trial, diag, fd);
+		pc_sys_close(fd);
+	}
+	pc_sys_close(diag);
+	return rc;
+}
+
 static int try_close_range(struct trial *trial)
 {
 	long rc;
@@ -198,6 +244,7 @@ static int plain_child(void *arg)
 	struct trial *trial = arg;
 
 	settle(trial, PC_FACT_CLOSE_RANGE, try_close_range(trial));
+	settle(trial, PC_FACT_TCP_DIAG, try_tcp_diag(trial));
 	if (trial->ruleset_fd >= 0)
 		settle(trial, PC_FACT_LANDLOCK, try_landlock(trial));
 	settle(trial, PC_FACT_SECCOMP_FILTER, try_filter(trial));
@@ -505,7 +552,7 @@ static int reap_plain(struct trial *trial, int pid, int pidfd)
 static void try_plain(struct pc_host *host)
 {
 	const unsigned int facts = BIT(PC_FACT_LANDLOCK) | BIT(PC_FACT_SECCOMP_FILTER) | BIT(PC_FACT_SECCOMP_NOTIFY) |
-				   BIT(PC_FACT_CLOSE_RANGE);
+				   BIT(PC_FACT_CLOSE_RANGE) | BIT(PC_FACT_TCP_DIAG);
 	struct trial trial = { .host = host, .wanted = facts, .step = "landlock_create_ruleset" };
 	cleanup_fd int ruleset_fd = -1;
 	int pid, pidfd = -1;

@@ -244,7 +244,7 @@ static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, si
 		 * Refused here, the run goes on without: what the filter would have told somebody is then answered ENOSYS by the
 		 * kernel, which opens nothing.
 		 */
-		pc_notify_open(plan->answers, plan->answer_count, process.listener_fd, process.broker_fd, &notify);
+		pc_notify_open(plan, process.listener_fd, process.broker_fd, &notify);
 		observe(plan, command, run, notify);
 	}
 	return supervise(pipes, run, &process, notify, is_live, supervisor);

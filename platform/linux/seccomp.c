@@ -252,7 +252,10 @@ int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t 
 	size_t tree;
 	int rc;
 
-	if (spec->mediated && spec->no_unix)
+	if (spec->no_unix && (spec->mediated || spec->loopback))
+		return -EINVAL;
+	/* A datagram names its peer where nobody looks. */
+	if (spec->loopback && (!spec->inet || !spec->tcp_only || spec->datagram))
 		return -EINVAL;
 	p.insn = calloc(PC_BPF_MAXINSNS, sizeof(*p.insn));
 	if (!p.insn)

@@ -321,21 +321,96 @@ static void sendmmsg_block(struct program *p, const struct pc_filter_spec *spec)
 	no_fastopen(p, 3);
 }
 
+static void ret_unless_any_of(struct program *p, const uint8_t *values, size_t count, uint32_t action)
+{
+	for (size_t i = 0; i < count; i++)
+		ret_if_equal(p, values[i], ALLOW);
+	ret(p, action);
+}
+
 /*
  * TCP_FASTOPEN_CONNECT puts the connection off to the first write. TCP_ULP can turn the socket into an SMC one ("smc"), which
  * Landlock takes for no TCP; its name is behind a pointer, so kernel TLS goes as well and ENOENT says "no such protocol here".
  */
-static void setsockopt_block(struct program *p, const struct pc_filter_spec *spec)
+static void tcp_options(struct program *p)
 {
-	size_t mark;
+	size_t mark = begin_if_equal(p, 6 /* IPPROTO_TCP */);
 
-	(void)spec;
-	load_arg_low(p, 1);
-	mark = begin_if_equal(p, 6 /* IPPROTO_TCP */);
 	load_arg_low(p, 2);
 	ret_if_equal(p, 30 /* TCP_FASTOPEN_CONNECT */, REFUSE(EOPNOTSUPP));
 	ret_if_equal(p, 31 /* TCP_ULP */, REFUSE(ENOENT));
+	ret(p, ALLOW);
 	end(p, mark);
+}
+
+/*
+ * Options that say where packets go, whatever address was judged. Of a socket: another interface, and an address shared with a
+ * program outside (SO_REUSEPORT, which then has half of its connections; ENOPROTOOPT is what a kernel without it answers, and
+ * gRPC goes on without). Of IP, by allow-list: source routes, segment routing, multicast, foreign addresses
+ * (IP_TRANSPARENT, IP_FREEBIND) and a way to change the family (IPV6_ADDRFORM) are among the rest.
+ */
+static void loopback_options(struct program *p)
+{
+	static const uint8_t ip[] = {
+		1,  /* IP_TOS */
+		2,  /* IP_TTL */
+		8,  /* IP_PKTINFO */
+		10, /* IP_MTU_DISCOVER */
+		11, /* IP_RECVERR */
+		12, /* IP_RECVTTL */
+		13, /* IP_RECVTOS */
+		21, /* IP_MINTTL */
+		24, /* IP_BIND_ADDRESS_NO_PORT */
+		51, /* IP_LOCAL_PORT_RANGE */
+	};
+	static const uint8_t ipv6[] = {
+		16, /* IPV6_UNICAST_HOPS */
+		23, /* IPV6_MTU_DISCOVER */
+		24, /* IPV6_MTU */
+		25, /* IPV6_RECVERR */
+		26, /* IPV6_V6ONLY */
+		49, /* IPV6_RECVPKTINFO */
+		51, /* IPV6_RECVHOPLIMIT */
+		66, /* IPV6_RECVTCLASS */
+		67, /* IPV6_TCLASS */
+		70, /* IPV6_AUTOFLOWLABEL */
+		73, /* IPV6_MINHOPCOUNT */
+	};
+	static const uint8_t elsewhere[] = {
+		25, /* SO_BINDTODEVICE */
+		62, /* SO_BINDTOIFINDEX */
+	};
+	static const uint8_t shared[] = {
+		15, /* SO_REUSEPORT */
+		51, /* SO_ATTACH_REUSEPORT_CBPF */
+		52, /* SO_ATTACH_REUSEPORT_EBPF */
+	};
+	size_t mark;
+
+	mark = begin_if_equal(p, 0 /* IPPROTO_IP */);
+	load_arg_low(p, 2);
+	ret_unless_any_of(p, ip, sizeof(ip), REFUSE(ENOPROTOOPT));
+	end(p, mark);
+	mark = begin_if_equal(p, 41 /* IPPROTO_IPV6 */);
+	load_arg_low(p, 2);
+	ret_unless_any_of(p, ipv6, sizeof(ipv6), REFUSE(ENOPROTOOPT));
+	end(p, mark);
+	mark = begin_if_equal(p, SOL_SOCKET);
+	load_arg_low(p, 2);
+	for (size_t i = 0; i < sizeof(elsewhere); i++)
+		ret_if_equal(p, elsewhere[i], REFUSE(EPERM));
+	for (size_t i = 0; i < sizeof(shared); i++)
+		ret_if_equal(p, shared[i], REFUSE(ENOPROTOOPT));
+	ret(p, ALLOW);
+	end(p, mark);
+}
+
+static void setsockopt_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	load_arg_low(p, 1);
+	tcp_options(p);
+	if (spec->loopback)
+		loopback_options(p);
 	ret(p, ALLOW);
 }
 
@@ -375,8 +450,8 @@ static void fchmodat_block(struct program *p, const struct pc_filter_spec *spec)
 	path_block(p, spec);
 }
 
-/* The address is behind a pointer: the supervisor takes its own copy and has the broker connect. */
-static void connect_block(struct program *p, const struct pc_filter_spec *spec)
+/* The address is behind a pointer: the supervisor takes its own copy, and the broker does what was asked for. */
+static void mediated_block(struct program *p, const struct pc_filter_spec *spec)
 {
 	(void)spec;
 	ret(p, SECCOMP_RET_USER_NOTIF);
@@ -384,7 +459,8 @@ static void connect_block(struct program *p, const struct pc_filter_spec *spec)
 
 /* When a row counts. */
 enum when {
-	WHEN_MEDIATED,
+	WHEN_MEDIATED_OR_LOOPBACK,
+	WHEN_LOOPBACK,
 	WHEN_ALWAYS,
 	WHEN_KILL_ALL,
 	WHEN_PEERS,
@@ -409,7 +485,9 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_fchmod, WHEN_ALWAYS, fchmod_block },
 	{ __NR_fchmodat, WHEN_ALWAYS, fchmodat_block },
 	{ __NR_fchmodat2, WHEN_ALWAYS, fchmodat_block },
-	{ __NR_connect, WHEN_MEDIATED, connect_block },
+	{ __NR_connect, WHEN_MEDIATED_OR_LOOPBACK, mediated_block },
+	{ __NR_bind, WHEN_LOOPBACK, mediated_block },
+	{ __NR_listen, WHEN_LOOPBACK, mediated_block },
 	{ __NR_kill, WHEN_KILL_ALL, kill_block },
 	{ __NR_setpriority, WHEN_KILL_ALL_OR_PEERS, setpriority_block },
 	{ __NR_prlimit64, WHEN_ALWAYS, prlimit_block },
@@ -477,8 +555,10 @@ bool pc_is_judged(const struct pc_judged_call *call, const struct pc_filter_spec
 		return (spec->groups & (PC_REFUSE_KILL_ALL | PC_REFUSE_PEERS)) != 0;
 	case WHEN_TCP_ONLY:
 		return spec->tcp_only;
-	case WHEN_MEDIATED:
-		return spec->mediated;
+	case WHEN_MEDIATED_OR_LOOPBACK:
+		return spec->mediated || spec->loopback;
+	case WHEN_LOOPBACK:
+		return spec->loopback;
 	case WHEN_OBSERVED:
 		return spec->observed;
 	}

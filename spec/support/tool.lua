@@ -20,7 +20,7 @@ local M = {}
 --- A host may lack what a tool needs. Then the report must say so, and the tool fails in its own words.
 ---@class procage.ToolGap
 ---@field clause string
----@field lacks? string  a mechanism that the clause's row does not name there; nil: the row is `tightened`
+---@field lacks? string|string[]  mechanisms of which the clause's row names none there; nil: the row is `tightened`
 ---@field effect? string  a plain text in the row's effect
 ---@field fails string|string[]  a pattern for what the tool prints, or some of which one must match
 
@@ -55,10 +55,12 @@ local function is_lacking(report, gap)
     return false
   end
   local row = box.report_row(report, gap.clause)
-  if gap.lacks then
-    return not M.has(row, gap.lacks)
+  for _, mechanism in ipairs(type(gap.lacks) == "table" and gap.lacks or { gap.lacks }) do
+    if M.has(row, mechanism) then
+      return false
+    end
   end
-  return row.state == "tightened"
+  return gap.lacks ~= nil or row.state == "tightened"
 end
 
 ---@param result table
@@ -119,15 +121,20 @@ function M.works(case)
   return outcome
 end
 
---- A loopback takes a network namespace.
+--- A loopback takes a network namespace, or a supervisor that judges each address.
 ---@type procage.ToolGap
 M.no_loopback = {
   clause = "network",
+  lacks = { "netns", "mediated-loopback" },
   effect = "servers on 127.0.0.1 cannot be started or reached",
   fails = "[Pp]ermission denied",
 }
 
---- So does a terminal of the run's own a mount namespace: the host's /dev/pts holds the user's.
+--- The latter does not judge datagrams.
+---@type procage.ToolGap
+M.no_datagrams = { clause = "network", lacks = "netns", fails = "[Pp]ermission denied" }
+
+--- A terminal of the run's own takes a mount namespace: the host's /dev/pts holds the user's.
 ---@type procage.ToolGap
 M.no_terminal = {
   clause = "read",

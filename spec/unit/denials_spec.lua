@@ -40,6 +40,40 @@ local function inet(port, a, b, c, d)
 end
 
 describe("denials", function()
+  it("tell a server that is not the run's own on a loopback that is the host's, and offer that", function()
+    local again = policy_with(function(config)
+      return { network = "loopback", loopback = config.loopback }
+    end)
+    local shared = { network = "loopback", mechanisms = { "mediated-loopback" } }
+    local v6 = string.pack("<I2>I2I4", 10, 5432, 0) .. ("\0"):rep(10) .. "\xff\xff\x7f\0\0\1" .. ("\0"):rep(4)
+    for _, address in ipairs({ inet(5432, 127, 0, 0, 1), v6 }) do
+      local line = denials.of(raw({ { call = "connect", address = address } }), shared, nil, again).denied[1]
+      assert.equal("--set loopback=host", line.allow)
+      assert.equal('loopback = "host"', line.config)
+    end
+    local far = denials.of(raw({ { call = "connect", address = inet(80, 198, 51, 100, 7) } }), shared, nil, again).denied[1]
+    assert.is_nil(far.allow)
+  end)
+
+  it("name the address that could not be bound, and offer the network for one outside", function()
+    local again = policy_with(function(config)
+      return { network = config.network }
+    end)
+    local entries = raw({
+      { call = "bind", address = inet(80, 192, 0, 2, 2) },
+      { call = "bind", address = inet(80, 127, 0, 0, 1) },
+      { call = "bind", address = unix("s") },
+      { call = "listen", args = { 3, 0, 0 } },
+    })
+    local found = denials.of(entries, OWN_NETWORK, nil, again).denied
+    assert.equal("make the Unix socket s: Permission denied (by prog)", found[1].text)
+    assert.equal("bind to 192.0.2.2:80: Permission denied (by prog)", found[2].text)
+    assert.equal("--net all", found[2].allow)
+    assert.equal("bind to 127.0.0.1:80: Permission denied (by prog)", found[3].text)
+    assert.is_nil(found[3].allow)
+    assert.equal("listen without a bind before: Permission denied (by prog)", found[4].text)
+  end)
+
   it("name the Unix socket, the program, how often, and the change that would allow it", function()
     local again = policy_with(function(config)
       return { hidden = {}, write = {}, sockets = config.sockets }

@@ -113,7 +113,7 @@ describe("fit", function()
     local _, fitted = rows(wanting(), hosts.docker)
     assert.same({
       "environment", "landlock-fs", "landlock-scope-abstract", "landlock-scope-signal", "library", "mediated-connect",
-      "private-tmp", "reaper", "rlimits", "seccomp-calls", "seccomp-families", "seccomp-peers",
+      "mediated-loopback", "private-tmp", "reaper", "rlimits", "seccomp-calls", "seccomp-families", "seccomp-peers",
       "seccomp-sysv",
     }, fitted.mechanisms)
   end)
@@ -173,7 +173,7 @@ end)
 
 describe("a better host", function()
   local RANK = { enforced = 3, tightened = 2, unenforced = 1 }
-  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify" }
+  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify", "tcp_diag" }
   local TOP_ABI = 12
 
   ---@return procage.Host
@@ -273,8 +273,13 @@ describe("the clause", function()
     { "network", "full", { network = "none" }, "enforced", nil, "netns seccomp-families" },
     { "network", "docker", { network = "none" }, "enforced", nil, "seccomp-families" },
     { "network", "full", {}, "enforced", nil, "netns seccomp-families" },
-    { "network", "docker", {}, "tightened", "loopback", "seccomp-families" },
-    { "network", "full", { loopback = "host" }, "tightened", "loopback", "netns seccomp-families" },
+    { "network", "docker", {}, "tightened", "loopback", "mediated-loopback seccomp-families" },
+    { "network", "gvisor", {}, "tightened", "loopback", "seccomp-families" },
+    { "network", "nested", {}, "tightened", "loopback", "seccomp-families" },
+    { "network", "full", { loopback = "host" }, "tightened", "loopback", "mediated-loopback seccomp-families" },
+    { "network", "docker", { loopback = "host" }, "tightened", "loopback", "mediated-loopback seccomp-families" },
+    { "network", "gvisor", { loopback = "host" }, "tightened", "loopback", "seccomp-families" },
+    { "abstract", "full", { loopback = "host" }, "enforced", nil, "landlock-scope-abstract" },
     { "network", "full", { network = { ports = { 1 } } }, "enforced", nil, "landlock-net seccomp-net-ports" },
     { "network", "debian12", { network = { ports = { 1 } } }, "tightened", "ports", "netns seccomp-families" },
     { "network", "full", { network = "all" }, "enforced", nil, "" },
@@ -340,10 +345,22 @@ describe("the clause", function()
   end)
 
   it("network, tightened, is asked for as it is held", function()
-    local _, fitted = rows(wanting(), hosts.docker)
+    local _, fitted = rows(wanting(), hosts.gvisor)
     assert.equal("none", fitted.network)
-    _, fitted = rows(wanting(), hosts.full)
-    assert.equal("loopback", fitted.network)
+    for _, name in ipairs({ "docker", "full" }) do
+      _, fitted = rows(wanting(), hosts[name])
+      assert.equal("loopback", fitted.network)
+    end
+  end)
+
+  it("network names UDP, and who else is on a loopback that is not the run's alone", function()
+    local row = rows(wanting(), hosts.docker).network
+    assert.matches("no UDP", row.effect, 1, true)
+    assert.matches("other programs of this machine", row.effect, 1, true)
+    row = rows(wanting({ loopback = "host" }), hosts.full).network
+    assert.matches("no UDP", row.effect, 1, true)
+    assert.equal('network = "all"', row.lift)
+    assert.matches("SOCK_DIAG", rows(wanting({ loopback = "host" }), hosts.gvisor).network.reason, 1, true)
   end)
 
   it("that was lifted shows by what", function()

@@ -52,6 +52,7 @@ static void build_full(struct plan_builder *b)
 	builder_add_path(b, PC_OP_LANDLOCK_PATH, "/usr", 5)->flags = PC_OP_OPTIONAL;
 	builder_add(b, PC_OP_LANDLOCK_PORT)->a = 65535;
 	builder_add_path(b, PC_OP_SOCKET_TREE, "/srv", 0);
+	builder_add(b, PC_OP_LOOPBACK)->value = 2;
 	builder_add(b, PC_OP_NAMESPACES)->value = NEW_USER | PC_NEW_MOUNT_NAMESPACE | NEW_NET;
 	builder_add(b, PC_OP_MAP_IDS);
 	builder_add(b, PC_OP_LO_UP);
@@ -79,6 +80,9 @@ static void build_full(struct plan_builder *b)
 	op->a = 7;
 	op->value = 1024;
 	builder_insert(b, builder_index(b, PC_OP_SECCOMP), PC_OP_LANDLOCK_RESTRICT);
+	op = builder_find(b, PC_OP_SECCOMP);
+	op->flags = PC_OP_NOTIFY;
+	op->b = op->a;
 }
 
 /* ---- refusals ----------------------------------------------------------------------------------------------------------- */
@@ -280,6 +284,26 @@ static void port_too_high(struct plan_builder *b)
 	builder_find(b, PC_OP_LANDLOCK_PORT)->a = 65536;
 }
 
+static void loopback_of_nobody(struct plan_builder *b)
+{
+	builder_find(b, PC_OP_LOOPBACK)->value = 3;
+}
+
+static void loopback_of_zero(struct plan_builder *b)
+{
+	builder_find(b, PC_OP_LOOPBACK)->value = 0;
+}
+
+static void loopback_unjudged(struct plan_builder *b)
+{
+	builder_insert(b, 0, PC_OP_LOOPBACK)->value = 1;
+}
+
+static void loopback_twice(struct plan_builder *b)
+{
+	builder_insert(b, builder_index(b, PC_OP_LOOPBACK), PC_OP_LOOPBACK)->value = 1;
+}
+
 static void mount_before_private(struct plan_builder *b)
 {
 	builder_remove(b, PC_OP_MOUNT_PRIVATE);
@@ -419,6 +443,10 @@ static const struct refusal {
 	{ "two rulesets", build_full, ruleset_made_twice, "an operation that may stand only once" },
 	{ "no ruleset to enforce", build_small, restrict_without_ruleset, "a ruleset that is not enforced, or the reverse" },
 	{ "a rule without a ruleset", build_small, rule_without_ruleset, "a rule without a ruleset" },
+	{ "another loopback", build_full, loopback_of_nobody, "a loopback that is neither the run's nor the host's" },
+	{ "no loopback", build_full, loopback_of_zero, "a loopback that is neither the run's nor the host's" },
+	{ "a loopback without notifications", build_small, loopback_unjudged, "a loopback that nobody judges" },
+	{ "two loopbacks", build_full, loopback_twice, "an operation that may stand only once" },
 	{ "a port above 65535", build_full, port_too_high, "a port above 65535" },
 	{ "mounts that are never private", build_full, mount_before_private, "a mount before the tree is private" },
 	{ "a mount before the tree is private", build_full, mount_too_early, "a mount before the tree is private" },

@@ -63,7 +63,7 @@ describe("a report", function()
 
   it("tells what was tightened when asked", function()
     local text = table.concat(report.notices(report_on("docker"), { tightened = true }), "\n")
-    assert.matches("procage: tightened loopback (network): no network at all", text, 1, true)
+    assert.matches("procage: tightened loopback (network): TCP to the run's own servers, but no UDP", text, 1, true)
   end)
 
   it("of no confinement is one notice", function()

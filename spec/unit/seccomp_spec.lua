@@ -3,7 +3,7 @@ local throwaway = require("spec.support.throwaway")
 
 local E = {
   EPERM = 1, ENOENT = 2, EBADF = 9, EACCES = 13, EFAULT = 14, EINVAL = 22, ENOSYS = 38, EPROTONOSUPPORT = 93,
-  ESOCKTNOSUPPORT = 94, EOPNOTSUPP = 95, EAFNOSUPPORT = 97,
+  ENOPROTOOPT = 92, ESOCKTNOSUPPORT = 94, EOPNOTSUPP = 95, EAFNOSUPPORT = 97,
 }
 
 local ALL = { groups = { "sysv", "kill_all", "peers", "listen" }, inet = true, datagram = true, tcp_only = true }
@@ -142,6 +142,10 @@ describe("seccomp_filter", function()
     raises({ groups = { 1 } }, "option 'groups' holds something that is no name")
     raises({ no_unix = "yes" }, "option 'no_unix' is not a boolean")
     assert.is_nil((core.seccomp_filter({ mediated = true, no_unix = true })))
+    assert.is_nil((core.seccomp_filter({ loopback = true })))
+    assert.is_nil((core.seccomp_filter({ loopback = true, inet = true })))
+    assert.is_nil((core.seccomp_filter({ loopback = true, inet = true, tcp_only = true, datagram = true })))
+    assert.is_nil((core.seccomp_filter({ loopback = true, inet = true, tcp_only = true, no_unix = true })))
     raises({ inet = 1 }, "option 'inet' is not a boolean")
     raises(nil, "table expected")
   end)
@@ -308,8 +312,9 @@ describe("against the kernel,", function()
     for i, group in ipairs(spec.groups or {}) do
       groups[i] = ("%q"):format(group)
     end
-    return ("{ groups = { %s }, inet = %s, datagram = %s, tcp_only = %s, no_unix = %s }"):format(
-      table.concat(groups, ", "), spec.inet == true, spec.datagram == true, spec.tcp_only == true, spec.no_unix == true)
+    return ("{ groups = { %s }, inet = %s, datagram = %s, tcp_only = %s, no_unix = %s, loopback = %s }"):format(
+      table.concat(groups, ", "), spec.inet == true, spec.datagram == true, spec.tcp_only == true, spec.no_unix == true,
+      spec.loopback == true)
   end
 
   -- The answers to `calls` ("name,arg..."), unconfined and then confined by `spec`.
@@ -475,6 +480,36 @@ describe("against the kernel,", function()
         expect(who, { inet = true }, {
           { "sendto,-1,0,0,0x20000000,0,0", E.EBADF, E.EBADF },
           { "setsockopt,-1,6,30,0,0", E.EBADF, E.EBADF },
+        })
+      end)
+
+      it("sets no option that leads a loopback socket elsewhere, or shares its address", function()
+        expect(who, { loopback = true, inet = true, tcp_only = true }, {
+          { "socket,2,1,0", "ok", "ok" },
+          { "socket,10,1,6", "any", "ok" },
+          { "socket,2,2,0", "ok", E.EACCES },
+          { "socket,2,1,262", "any", E.EACCES },
+          { "sendto,-1,0,0,0x20000000,0,0", E.EBADF, E.EOPNOTSUPP },
+          { "setsockopt,-1,6,30,0,0", E.EBADF, E.EOPNOTSUPP },
+          { "setsockopt,-1,6,1,0,0", E.EBADF, E.EBADF },
+          { "setsockopt,-1,1,2,0,0", E.EBADF, E.EBADF },
+          { "setsockopt,-1,1,15,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,0x100000001,0x10000000f,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,1,25,0,0", E.EBADF, E.EPERM },
+          { "setsockopt,-1,1,62,0,0", E.EBADF, E.EPERM },
+          { "setsockopt,-1,0,1,0,0", E.EBADF, E.EBADF },
+          { "setsockopt,-1,0,4,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,0,19,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,0,35,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,41,26,0,0", E.EBADF, E.EBADF },
+          { "setsockopt,-1,41,57,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,41,1,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,41,75,0,0", E.EBADF, E.ENOPROTOOPT },
+          { "setsockopt,-1,270,1,0,0", E.EBADF, E.EBADF },
+        })
+        expect(who, { inet = true, tcp_only = true }, {
+          { "setsockopt,-1,1,15,0,0", E.EBADF, E.EBADF },
+          { "setsockopt,-1,0,4,0,0", E.EBADF, E.EBADF },
         })
       end)
 

@@ -16,6 +16,7 @@ local files = {
   "mount_tree",
   "mask",
   "mediated_connect",
+  "mediated_loopback",
   "socket_masks",
   "bind_read_only",
   "private_tmp",

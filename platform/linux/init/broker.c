@@ -1,10 +1,10 @@
 /*
- * The broker: performs the connections that the supervisor passes on, inside the run's namespaces and under the run's ruleset,
- * without filter, capabilities or anything of the host's.
+ * The broker: performs what the supervisor passes on (connections, binds, listens), inside the run's namespaces and under the
+ * run's ruleset, without filter, capabilities or anything of the host's.
  *
  * It resolves a path once, to a descriptor, judges what it found by where that is, and connects to that very object: nothing
  * that the command does meanwhile to the path can change what is reached. Each connection is made by a process of its own,
- * since a connect to a full backlog waits for as long as it likes.
+ * since a connect to a full backlog waits for as long as it likes; so is each bind, whose path may lead to a slow disk.
  */
 #include "../broker.h"
 #include "../image.h"
@@ -14,12 +14,18 @@
 #include <asm/fcntl.h>
 #include <asm/errno.h>
 #include <linux/openat2.h>
+#include <linux/poll.h>
+#include <linux/time_types.h>
 #include <stdbool.h>
 
 #define AT_CWD	    (-100)
 #define FAMILY_UNIX 1
 #define SIG_CHLD    17
 #define PATH_SIZE   4096
+
+/* How long a bind waits for an address that is about to be free: until the connections to it that were under way are made. */
+#define BIND_TRIES    25
+#define BIND_PAUSE_NS 4000000
 
 struct unix_address {
 	uint16_t family;
@@ -167,6 +173,30 @@ static int perform(const struct pc_image *image, const struct job *job, struct p
 	return connect_to(job->socket, job->request.address, size);
 }
 
+static int bind_socket(const struct job *job)
+{
+	const struct __kernel_timespec pause = { .tv_nsec = BIND_PAUSE_NS };
+	int tries = job->request.is_patient ? BIND_TRIES : 1, rc;
+
+	if (job->socket < 0 || job->request.address_size > PC_BROKER_ADDRESS)
+		return -EINVAL;
+	/* What a path makes is made as the caller would have made it. */
+	if (job->directory >= 0) {
+		rc = (int)pc_sys1(__NR_fchdir, job->directory);
+		if (rc < 0)
+			return rc;
+	}
+	pc_sys1(__NR_umask, job->request.argument);
+	for (;;) {
+		rc = (int)pc_sys3(__NR_bind, job->socket, pc_ptr(job->request.address), job->request.address_size);
+		if (rc != -EADDRINUSE || --tries == 0)
+			return rc;
+		pc_sys2(__NR_nanosleep, pc_ptr(&pause), 0);
+	}
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------------------------- */
+
 /* Both ends of a pair go with the reply. Made here, it belongs to the run's network namespace and not to the host's. */
 static void answer_with_pair(int fd, const struct job *job)
 {
@@ -175,7 +205,7 @@ static void answer_with_pair(int fd, const struct job *job)
 	struct pc_control control = { PC_CONTROL_HEADER + 2 * sizeof(int), PC_LEVEL_SOCKET, PC_RIGHTS, { -1, -1 } };
 	struct pc_message message = { .vectors = &vector, .vector_count = 1 };
 
-	reply.error = (int32_t)pc_sys4(__NR_socketpair, FAMILY_UNIX, (long)job->request.pair_type, 0, pc_ptr(control.fds));
+	reply.error = (int32_t)pc_sys4(__NR_socketpair, FAMILY_UNIX, (long)job->request.argument, 0, pc_ptr(control.fds));
 	if (reply.error == 0) {
 		message.control = &control;
 		message.control_size = sizeof(control);
@@ -183,15 +213,81 @@ static void answer_with_pair(int fd, const struct job *job)
 	pc_sys3(__NR_sendmsg, fd, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
 }
 
+static bool is_underway(int socket, bool waits)
+{
+	const struct __kernel_timespec none = { 0 };
+	struct pollfd polled = { .fd = socket, .events = POLLOUT };
+
+	return pc_sys5(__NR_ppoll, pc_ptr(&polled), 1, waits ? 0 : pc_ptr(&none), 0, 0) == 0;
+}
+
+/*
+ * A connection that is not waited for goes on when the caller has his answer. Its guard stays until it has arrived or failed:
+ * the server may go meanwhile, and another must not come in its place.
+ */
+static void see_through(int fd, const struct job *job, struct pc_broker_reply *reply)
+{
+	if (reply->error != -EINPROGRESS || job->request.guard == PC_BROKER_NO_GUARD || !is_underway(job->socket, false))
+		return;
+	reply->is_underway = 1;
+	pc_sys_write(fd, reply, sizeof(*reply));
+	is_underway(job->socket, true);
+	reply->is_underway = 0;
+}
+
+/* In a process of its own. */
 static void answer(const struct pc_image *image, int fd, const struct job *job)
 {
 	struct pc_broker_reply reply = { .id = job->request.id };
 
-	if (job->request.pair_type) {
+	pc_guard_keep_only(job->request.op == PC_BROKER_CONNECT ? job->request.guard : PC_BROKER_NO_GUARD);
+	switch (job->request.op) {
+	case PC_BROKER_PAIR:
 		answer_with_pair(fd, job);
 		return;
+	case PC_BROKER_BIND:
+		reply.error = bind_socket(job);
+		break;
+	case PC_BROKER_CONNECT:
+		reply.error = perform(image, job, &reply);
+		see_through(fd, job, &reply);
+		break;
+	default:
+		reply.error = -EINVAL;
 	}
-	reply.error = perform(image, job, &reply);
+	pc_sys_write(fd, &reply, sizeof(reply));
+}
+
+/* What never waits, and what concerns the guards, which are here: in this process. */
+static bool answer_here(int fd, const struct job *job)
+{
+	struct pc_broker_reply reply = { .id = job->request.id };
+
+	if (job->request.op == PC_BROKER_RELEASE) {
+		pc_guard_release(job->request.guard);
+		return true;
+	}
+	if (job->request.op != PC_BROKER_LISTEN)
+		return false;
+	reply.error = job->socket < 0 ? -EINVAL : pc_guard_listen(&job->request, job->socket, &reply);
+	pc_sys_write(fd, &reply, sizeof(reply));
+	return true;
+}
+
+static void answer_in_child(const struct pc_image *image, int fd, const struct job *job)
+{
+	struct pc_broker_reply reply = { .id = job->request.id };
+	long rc;
+
+	/* A fork of this program copies a few pages; its memory is not shared, so a slow one disturbs nobody. */
+	rc = pc_sys5(__NR_clone, SIG_CHLD, 0, 0, 0, 0);
+	if (rc == 0) {
+		answer(image, fd, job);
+		pc_sys_exit(0);
+	}
+	if (rc > 0)
+		return;
+	reply.error = (int32_t)rc;
 	pc_sys_write(fd, &reply, sizeof(reply));
 }
 
@@ -215,17 +311,8 @@ void pc_broker_main(const struct pc_image *image, int requests_fd)
 			continue;
 		if (rc <= 0)
 			pc_sys_exit(0);
-		/* A fork of this program copies a few pages; its memory is not shared, so a slow one disturbs nobody. */
-		rc = rc == (long)sizeof(job.request) ? pc_sys5(__NR_clone, SIG_CHLD, 0, 0, 0, 0) : -EINVAL;
-		if (rc == 0) {
-			answer(image, requests_fd, &job);
-			pc_sys_exit(0);
-		}
-		if (rc < 0) {
-			struct pc_broker_reply reply = { .id = job.request.id, .error = (int32_t)rc };
-
-			pc_sys_write(requests_fd, &reply, sizeof(reply));
-		}
+		if (rc == (long)sizeof(job.request) && !answer_here(requests_fd, &job))
+			answer_in_child(image, requests_fd, &job);
 		if (job.socket >= 0)
 			pc_sys_close(job.socket);
 		if (job.directory >= 0)
