@@ -20,6 +20,15 @@ local FLAGS = {
   sockets = function(value)
     return ("--set 'sockets=[\"%s\"]'"):format(value[1]), ("sockets = [%q]"):format(value[1])
   end,
+  lift = function(value)
+    return "--lift " .. value[1], ("lift = [%q]"):format(value[1])
+  end,
+  hidden = function(value)
+    return ("--set 'hidden=[\"%s\"]'"):format(value[1]), ("hidden = [%q]"):format(value[1])
+  end,
+  read_only = function(value)
+    return ("--set 'read_only=[\"%s\"]'"):format(value[1]), ("read_only = [%q]"):format(value[1])
+  end,
   git = function(value)
     return "--git " .. value, ("git = %q"):format(value)
   end,
@@ -27,7 +36,8 @@ local FLAGS = {
     return "--set loopback=" .. value, ("loopback = %q"):format(value)
   end,
   network = function(value)
-    return "--net " .. value, ("network = %q"):format(value)
+    local text = type(value) == "table" and "ports:" .. table.concat(value.ports, ",") or value
+    return "--net " .. text, ("network = %q"):format(text)
   end,
 }
 

@@ -74,14 +74,15 @@ end
 ---@return procage.Profile?
 ---@return table|string context  or the message
 ---@return string[]? notices
+---@return procage.PolicySource? source
 local function make_profile(name, checked, options, caller)
   local context, message = resolve.context(options, caller)
   if not context then
     return nil, message
   end
   name = path.expand_home(name, context.home)
-  local profile
-  profile, message = policy.build_profile(name, checked, context, { real_path = core.real_path })
+  local profile, source
+  profile, message, source = policy.build_profile(name, checked, context, { real_path = core.real_path })
   if not profile then
     return nil, message
   end
@@ -100,14 +101,17 @@ local function make_profile(name, checked, options, caller)
   if not profile then
     return nil, notices
   end
-  return profile, context, notices
+  return profile, context, notices, source
 end
 
 --- For remedies: the profile as it would be under another configuration, nil when there would be none.
 local function remaker(name, options, caller)
   return function(config)
     local checked = config_room.parse(config)
-    return checked and make_profile(name, checked, options, caller) or nil
+    if not checked then
+      return nil
+    end
+    return make_profile(name, checked, options, caller)
   end
 end
 
@@ -126,7 +130,7 @@ function M.load(name, config, options)
   if not checked then
     return nil, message, "config"
   end
-  local profile, context, notices = make_profile(name, checked, options, caller)
+  local profile, context, notices, source = make_profile(name, checked, options, caller)
   if not profile then
     return nil, context, "config"
   end
@@ -141,6 +145,7 @@ function M.load(name, config, options)
     denials = options.observes and "paths" or checked.denials,
     observes = options.observes,
     config = checked,
+    source = source,
     again = remaker(name, options, caller),
   }, Policy)
   local fitted, why, code = self:fit()
@@ -226,6 +231,15 @@ function Policy:view(host)
     return nil, fitted --[[@as string]]
   end
   return model.view(fitted, host and hosts.complete(host) or self.host, survey_room.look(fitted, self.context.visible), report)
+end
+
+--- Whether a run could do it, what decides, and what would alter that: `why.lua`.
+---@param op procage.Operation
+---@param target string
+---@return procage.Why? answer
+---@return string? message
+function Policy:why(op, target)
+  return require("procage.why").ask(self, op, target)
 end
 
 -- ---- Plans ----------------------------------------------------------------------------------------------------------------

@@ -1,12 +1,14 @@
 --- Data files that ship with the policies, for modules outside them: loaded as a policy script is, so that one set of files
 --- serves both.
 
+local path = require("procage.path")
 local paths = require("procage.paths")
 
 local M = {}
 
 ---@param name string  "lists"
 ---@return any data
+---@return string file
 function M.load(name)
   local directory, message = paths.policies()
   if not directory then
@@ -20,7 +22,43 @@ function M.load(name)
   if data == nil then
     error(why, 0)
   end
-  return data
+  return data, file
+end
+
+--- The lists, for the reasons in them; none for a tree without.
+---@return table lists
+---@return string? file
+function M.lists()
+  if not paths.policies() then
+    return {}
+  end
+  return M.load("lists")
+end
+
+--- The row of the hidden list that a path is named by.
+---@param lists table
+---@param name string  absolute
+---@param home string
+---@return table? row
+function M.hidden_row(lists, name, home)
+  for _, row in ipairs(lists.hidden or {}) do
+    if path.expand_home(row.path, home) == name then
+      return row
+    end
+  end
+  return nil
+end
+
+---@param lists table
+---@param name string
+---@return table? row
+function M.handoff_row(lists, name)
+  for _, row in ipairs(lists.handoff or {}) do
+    if row.name == name then
+      return row
+    end
+  end
+  return nil
 end
 
 return M

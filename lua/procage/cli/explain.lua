@@ -3,12 +3,12 @@
 local hosts = require("procage.host")
 local json = require("procage.json")
 local path_text = require("procage.path")
-local paths = require("procage.paths")
 local policy_room = require("procage.policy")
 local procage = require("procage")
 local profiles = require("procage.profile")
 local reports = require("procage.report")
 local setup = require("procage.cli.setup")
+local shipped = require("procage.shipped")
 
 ---@return procage.Host? host
 ---@return string? message
@@ -36,19 +36,6 @@ local function host_line(host)
   local tier = host.userns and host.mountns and "namespaces" or "no namespaces"
   local landlock = host.landlock_abi > 0 and "Landlock ABI " .. host.landlock_abi or "no Landlock"
   return ("%s %s, %s, %s"):format(host.system, host.kernel, landlock, tier)
-end
-
---- The shipped lists, for the reasons in them; none for a tree without.
----@return table
-local function shipped_lists()
-  local directory = paths.policies()
-  local handle = directory and io.open(directory .. "/lists.lua", "r")
-  if not handle then
-    return {}
-  end
-  local text = handle:read("a") or ""
-  handle:close()
-  return policy_room.load_script(text, directory .. "/lists.lua") or {}
 end
 
 --- Lines for entries of the profile that come from a shipped list: the name that --lift takes, and the reason.
@@ -105,7 +92,7 @@ end
 ---@param home string
 ---@return string[] lines
 local function list_lines(fitted, home)
-  local lists, lines = shipped_lists(), {}
+  local lists, lines = shipped.lists(), {}
   lines[#lines + 1] = "Hidden: no data, no listing (--lift NAME re-opens one)"
   add_reasons(lines, fitted.hidden, lists.hidden, function(row)
     return row.path

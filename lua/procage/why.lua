@@ -1,0 +1,345 @@
+--- Why a run may do something or may not: what decides, which line of which policy or configuration says so, and the smallest
+--- change that would alter it. A change is offered only after the policy was built again with it and asked the same.
+
+local disk = require("procage.disk")
+local fit = require("procage.fit")
+local json = require("procage.json")
+local model = require("procage.model")
+local path = require("procage.path")
+local remedy = require("procage.remedy")
+local shipped = require("procage.shipped")
+local survey_room = require("procage.survey")
+
+---@class procage.WhyChange
+---@field flag string  what is typed
+---@field line string  of the configuration
+
+---@class procage.Why
+---@field op procage.Operation
+---@field target string
+---@field path? string  where the target really is, when that is elsewhere
+---@field allowed boolean
+---@field clause string  `permissions` and `exists` are no clauses of the profile
+---@field item? string  the entry of the profile that decides
+---@field reason? string  of a row of the shipped lists
+---@field note? string
+---@field from string[]  what says so: "speccoder.lua:58", "hidden[1] of the configuration"
+---@field state? "enforced"|"tightened"|"unenforced"
+---@field mechanisms string[]
+---@field change? procage.WhyChange
+---@field no_change? string  why none is offered
+
+local M = {}
+
+-- ---- What says so -----------------------------------------------------------------------------------------------------------
+
+--- The fields of the profile that a clause is about.
+local FIELDS = {
+  read = { "read", "write" }, write = { "write", "caches" }, hidden = { "hidden" }, read_only = { "read_only" }, git = { "git" },
+  handoff = { "handoff" }, handoff_absent = { "handoff" }, tmp = { "tmp" }, network = { "network", "loopback" },
+  sockets = { "sockets", "write" }, stat = { "hidden" }, off = { "unconfined" },
+}
+
+--- Lists of the configuration that policies take entries from.
+local CONFIG_LISTS = { "hidden", "writable", "readable", "read_only", "sockets" }
+
+local function add(list, text)
+  for _, known in ipairs(list) do
+    if known == text then
+      return
+    end
+  end
+  list[#list + 1] = text
+end
+
+--- An entry as it is spelled, or as it was resolved.
+local function is_same(item, wanted)
+  return item == wanted
+    or type(item) == "string" and path.is_absolute(item) and (path.normalise(item) == wanted or (disk.resolve(item)) == wanted)
+end
+
+---@param policy procage.Policy
+---@param verdict procage.Verdict
+---@return string[]
+local function sources(policy, verdict)
+  local from, source = {}, policy.source
+  for i, key in ipairs(CONFIG_LISTS) do
+    for place, item in ipairs(policy.config and policy.config[key] or {}) do
+      if verdict.item and is_same(path.expand_home(item, policy.context.home), verdict.item) and (i ~= 1 or not verdict.allowed) then
+        local name = ("%s[%d]"):format(key, place)
+        add(from, policy.key_source and policy.key_source(name) or name .. " of the configuration")
+      end
+    end
+  end
+  local exact, all = {}, {}
+  for _, field in ipairs(FIELDS[verdict.clause] or {}) do
+    for _, note in ipairs(source and source.notes or {}) do
+      if note.field == field and note.at then
+        add(all, note.at)
+        if verdict.item and is_same(note.item, verdict.item) then
+          add(exact, note.at)
+        end
+      end
+    end
+  end
+  for _, at in ipairs(#exact > 0 and exact or all) do
+    add(from, at)
+  end
+  if #from == 0 and source and FIELDS[verdict.clause] then
+    add(from, source.file .. ", which does not say: the strictest is meant")
+  end
+  return from
+end
+
+-- ---- What would alter it ----------------------------------------------------------------------------------------------------
+
+--- A change as remedy has it, or one entry taken out of a list: { key, index }.
+---@class procage.WhyTry
+---@field change? table
+---@field without? { key: string, index: integer }
+
+local function altered(config, try)
+  local result = json.plain(config)
+  if try.without then
+    table.remove(result[try.without.key], try.without.index)
+    return result
+  end
+  local key, value = next(try.change)
+  if type(value) == "table" and key ~= "network" then
+    local list = table.move(result[key] or {}, 1, #(result[key] or {}), 1, {})
+    result[key] = table.move(value, 1, #value, #list + 1, list)
+  else
+    result[key] = value
+  end
+  return result
+end
+
+--- What the model says under another configuration; nil when there is no such policy.
+local function ask_again(policy, try, op, target)
+  local profile, context = policy.again(altered(policy.config, try))
+  if not profile then
+    return nil
+  end
+  local fitted, report = fit.fit(profile, policy.host, { is_checked = true, supervisor = policy.supervisor })
+  if not fitted then
+    return nil
+  end
+  local view = model.view(fitted, policy.host, survey_room.look(fitted, context.visible), report)
+  return (model.allows(view, op, target))
+end
+
+--- Too much to be offered for one file: everything, a top directory, the whole home.
+local function is_too_wide(name, home)
+  return #path.components(name) < 2 or path.is_beneath(home, name)
+end
+
+local function place_of(object)
+  return object.kind == "absent" and path.parent(object.path) or object.path
+end
+
+--- Entries of a configuration's list that name the item.
+local function without(policy, key, item)
+  local tries = {}
+  for index, text in ipairs(policy.config[key]) do
+    if is_same(path.expand_home(text, policy.context.home), item) then
+      tries[#tries + 1] = { without = { key = key, index = index } }
+    end
+  end
+  return tries
+end
+
+---@param ports integer[]
+local function with_port(ports, port)
+  local list = table.move(ports, 1, #ports, 1, {})
+  list[#list + 1] = port
+  table.sort(list)
+  return list
+end
+
+local function widen_network(policy, op, object)
+  local network, tries = policy.config.network, {}
+  if network == "none" then
+    tries[1] = { change = { network = "loopback" } }
+  end
+  if op == "connect" then
+    tries[#tries + 1] = { change = { network = { ports = with_port(network.ports or {}, object.port) } } }
+  end
+  tries[#tries + 1] = { change = { network = "all" } }
+  return tries
+end
+
+--- What might allow it, smallest first.
+local ALLOW = {
+  write = function(policy, _, object)
+    local place = place_of(object)
+    return is_too_wide(place, policy.context.home) and {} or { { change = { writable = { place } } } }
+  end,
+  read = function(policy, _, object)
+    return is_too_wide(object.path, policy.context.home) and {} or { { change = { readable = { object.path } } } }
+  end,
+  tmp = function(_, op, object)
+    local key = (op == "write" or op == "bind") and "writable" or "readable"
+    local place = place_of(object)
+    return #path.components(place) < 2 and {} or { { change = { [key] = { place } } } }
+  end,
+  hidden = function(policy, _, _, verdict)
+    return without(policy, "hidden", verdict.item)
+  end,
+  read_only = function(policy, _, _, verdict)
+    return without(policy, "read_only", verdict.item)
+  end,
+  git = function()
+    return { { change = { git = "commit" } }, { change = { git = "write" } } }
+  end,
+  handoff = function(_, _, _, verdict)
+    local tries = verdict.item and { { change = { lift = { verdict.item } } } } or {}
+    if verdict.item and verdict.item:lower():find("^%.git/") then
+      tries[#tries + 1] = { change = { git = "write" } }
+    end
+    return tries
+  end,
+  network = function(policy, op, object)
+    return widen_network(policy, op, object)
+  end,
+  sockets = function(_, _, object)
+    return object.path and { { change = { sockets = { object.path } } } } or {}
+  end,
+}
+ALLOW.handoff_absent = ALLOW.handoff
+
+--- What might refuse it.
+local function refusals(op, object)
+  if object.kind == "inet" then
+    return { { change = { network = "none" } } }
+  elseif not object.path or op == "connect" then
+    return {}
+  elseif op == "write" or op == "bind" then
+    return object.kind == "absent" and {} or { { change = { read_only = { object.path } } } }
+  end
+  return { { change = { hidden = { object.path } } } }
+end
+
+--- How a person makes the change.
+local function spell(try)
+  if try.without then
+    local text = ("take entry %d out of %s"):format(try.without.index, try.without.key)
+    return { flag = text, line = text }
+  end
+  local flag, line = remedy.spell(try.change)
+  return { flag = flag, line = line }
+end
+
+---@param answer procage.Why
+local function find_change(policy, answer, op, target, object, verdict)
+  if not policy.again then
+    answer.no_change = "the profile was given, not made by a policy"
+    return
+  end
+  local tries
+  if verdict.allowed then
+    tries = refusals(op, object)
+  else
+    local of = ALLOW[verdict.clause]
+    tries = of and of(policy, op, object, verdict) or {}
+  end
+  for _, try in ipairs(tries) do
+    if ask_again(policy, try, op, target) == not verdict.allowed then
+      answer.change = spell(try)
+      return
+    end
+  end
+  if not verdict.allowed and verdict.clause == "hidden" then
+    answer.no_change = "it is hidden: credentials are never offered"
+  elseif not verdict.allowed and (verdict.clause == "permissions" or verdict.clause == "exists") then
+    answer.no_change = "no policy has a say in it"
+  else
+    answer.no_change = "no single change of the configuration does"
+  end
+end
+
+-- ---- Answers ----------------------------------------------------------------------------------------------------------------
+
+--- Why a hidden path or a hand-off name is on its list.
+local function list_reason(policy, verdict)
+  if not verdict.item or verdict.allowed then
+    return nil
+  elseif verdict.clause == "hidden" then
+    local lists, file = shipped.lists()
+    local row = shipped.hidden_row(lists, verdict.item, policy.context.home)
+    return row and row.reason, row and file
+  elseif verdict.clause == "handoff" or verdict.clause == "handoff_absent" then
+    local lists, file = shipped.lists()
+    local row = shipped.handoff_row(lists, verdict.item)
+    return row and "others run it: " .. row.runs, row and file
+  end
+end
+
+---@param policy procage.Policy
+---@param op procage.Operation
+---@param target string  an absolute path; for connect and bind also @NAME, PORT, ADDRESS:PORT
+---@return procage.Why? answer
+---@return string? message
+function M.ask(policy, op, target)
+  local view, message = policy:view()
+  if not view then
+    return nil, message
+  end
+  local object
+  object, message = model.object(view, op, target)
+  if not object then
+    return nil, message
+  end
+  local verdict = model.judge(view, op, object)
+  local answer = {
+    op = op,
+    target = target,
+    path = object.path ~= target and object.path or nil,
+    allowed = verdict.allowed,
+    clause = verdict.clause,
+    item = verdict.item,
+    note = verdict.note,
+    from = sources(policy, verdict),
+    mechanisms = {},
+  }
+  local file
+  answer.reason, file = list_reason(policy, verdict)
+  if file then
+    table.insert(answer.from, file)
+  end
+  for _, row in ipairs(policy.report) do
+    if row.clause == verdict.clause then
+      answer.state, answer.mechanisms = row.state, row.mechanisms
+    end
+  end
+  find_change(policy, answer, op, target, object, verdict)
+  return answer
+end
+
+--- For people.
+---@param answer procage.Why
+---@return string[] lines
+function M.lines(answer)
+  local lines = { ("%s %s: %s"):format(answer.op, answer.target, answer.allowed and "allowed" or "not allowed") }
+  local function row(name, text)
+    lines[#lines + 1] = ("  %-9s %s"):format(name, text)
+  end
+  if answer.path then
+    row("which is", answer.path)
+  end
+  local what = answer.item and answer.item ~= answer.path and answer.item ~= answer.target and ": " .. answer.item or ""
+  row("clause", answer.clause .. what .. (answer.reason and (" (%s)"):format(answer.reason) or ""))
+  if answer.note then
+    row("", answer.note)
+  end
+  for i, text in ipairs(answer.from) do
+    row(i == 1 and "from" or "", text)
+  end
+  if answer.state then
+    row("held by", #answer.mechanisms > 0 and table.concat(answer.mechanisms, ", ") .. ": " .. answer.state or answer.state)
+  end
+  local alter = answer.allowed and "to refuse" or "to allow"
+  row(alter, answer.change and answer.change.flag or "nothing is offered: " .. answer.no_change)
+  return lines
+end
+
+return M
