@@ -18,7 +18,23 @@ local modules = {
   mask = "procage.cli.mask",
   check = "procage.cli.check",
   init = "procage.cli.init",
+  why = "procage.cli.why",
+  test = "procage.cli.test",
 }
+
+--- The options that a policy declares, below the help of a subcommand.
+---@return integer status
+local function policy_help(name)
+  local declared, help = require("procage.policy").declared(name)
+  if not declared then
+    io.stderr:write("procage-lua: ", help, "\n")
+    return M.BAD_USAGE
+  end
+  io.stdout:write(("\nPolicy %s%s\n"):format(name, help and ": " .. help or ""))
+  local lines = require("procage.declared").lines(declared)
+  io.stdout:write(#lines > 0 and "Its options, for --option:\n" .. table.concat(lines, "\n") or "It takes no options.", "\n")
+  return 0
+end
 
 ---@param words table  the program's arguments: words[0] is its name
 ---@return integer status
@@ -39,7 +55,7 @@ function M.main(words)
     return M.BAD_USAGE
   elseif request.command == "help" then
     io.stdout:write(options.help(request.topic))
-    return 0
+    return request.options.policy and policy_help(request.options.policy) or 0
   elseif request.command == "version" then
     io.stdout:write("procage-lua ", require("procage.core").version, "\n")
     return 0

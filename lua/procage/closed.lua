@@ -451,7 +451,7 @@ end
 local function recorder(told)
   return function(kind)
     return function(...)
-      told[#told + 1] = { kind = kind, at = where(), arguments = plain({ ... }, kind, 0) }
+      told[#told + 1] = { kind = kind, at = where(), arguments = plain(table.pack(...), kind, 0) }
     end
   end
 end
@@ -464,7 +464,7 @@ function kinds.extension()
   return { told = told, value = value == true }
 end
 
---- An operator's tests: allows.read(...), denies.write(...), gap(id, host), options of the policy.
+--- An operator's tests (policy_test.lua).
 function kinds.tests()
   local told = {}
   local record = recorder(told)
@@ -472,13 +472,20 @@ function kinds.tests()
   for _, op in ipairs({ "read", "write", "exec", "connect", "bind" }) do
     env.allows[op], env.denies[op] = record("allows." .. op), record("denies." .. op)
   end
-  env.gap, env.no_gap, env.policy, env.config = record("gap"), record("no_gap"), record("policy"), record("config")
-  env.file, env.directory, env.link = record("file"), record("directory"), record("link")
-  env.hosts = {}
-  for _, name in ipairs(data.host_names) do
-    env.hosts[name] = name
+  for _, word in ipairs({ "gap", "no_gap", "policy", "config", "file", "directory" }) do
+    env[word] = record(word)
   end
-  env.ws, env.home, env.outside = "$WS", "$HOME", "$OUTSIDE"
+  local known = {}
+  for _, name in ipairs(data.host_names) do
+    known[name] = name
+  end
+  -- A misspelt host would be nil, and the gap this machine's.
+  env.hosts = setmetatable({}, {
+    __index = function(_, name)
+      local hint = require_own("procage.nearest").hint(plain_tostring(name), data.host_names)
+      return known[name] or error(("hosts.%s: no such host%s"):format(plain_tostring(name), hint), 2)
+    end,
+  })
   run_text(data.text .. "\nreturn true", data.file)
   return { told = told }
 end

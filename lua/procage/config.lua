@@ -10,6 +10,7 @@ local profile = require("procage.profile")
 ---@class procage.Config
 ---@field mode "auto"|"required"|"off"
 ---@field policy string  the name of a shipped policy, or a file
+---@field options table<string, any>  those that the policy declares
 ---@field network procage.Network
 ---@field network_allow string[][]  commands that get the network, word by word
 ---@field network_allow_prefix string[][]  beginnings of such commands
@@ -163,6 +164,13 @@ local env_fields = {
   { name = "keep", check = check.list(check.variable) },
 }
 
+--- What the policy makes of them is for the policy to check.
+local option_values = check.map(check.text, function(value, key)
+  if type(value) == "function" or type(value) == "userdata" then
+    return check.mismatch(key, "a text, a number, true, false or a list", value)
+  end
+end)
+
 ---@class procage.ConfigKey: procage.Field
 ---@field default any
 
@@ -170,6 +178,7 @@ local env_fields = {
 local schema = {
   { name = "mode", check = check.one_of({ "auto", "required", "off" }), default = "auto" },
   { name = "policy", check = policy_name, default = "speccoder" },
+  { name = "options", check = option_values, default = {} },
   { name = "network", check = network, default = "loopback" },
   { name = "network_allow", check = commands(1), default = {} },
   { name = "network_allow_prefix", check = commands(2), default = {} },

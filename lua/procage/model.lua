@@ -31,6 +31,7 @@ local tree = require("procage.tree")
 ---@class procage.Object
 ---@field kind "file"|"directory"|"socket"|"absent"|"other"|"abstract"|"inet"
 ---@field path? string  absolute, every link in it followed
+---@field links? string[]  those on the way to it
 ---@field refused_by? string  a directory or the file itself whose mode bits refuse
 ---@field name? string  of an abstract socket
 ---@field address? string
@@ -132,20 +133,42 @@ local function refused_by(name, ids, bit, found)
   return nil
 end
 
+--- As path_resolution(7) has it; then the kernel answers ELOOP.
+local MAX_LINKS = 40
+
+--- Where a name leads, and by which links: the run must reach each of them.
+---@param name string  absolute
+---@return string resolved
+---@return table? found  nil: there is nothing
+---@return string[] links
+local function follow(name)
+  local at, ahead, links, found = "/", path.components(name), {}, core.lstat("/")
+  while #ahead > 0 do
+    local component = table.remove(ahead, 1)
+    local here = component == ".." and (path.parent(at) or "/") or path.join(at, component)
+    found = core.lstat(here)
+    local target = found and found.kind == "link" and #links < MAX_LINKS and core.read_link(here)
+    if target then
+      links[#links + 1] = here
+      at = path.is_absolute(target) and "/" or at
+      local onward = path.components(target)
+      ahead = table.move(ahead, 1, #ahead, #onward + 1, onward)
+    else
+      at = here
+    end
+  end
+  return at, found, links
+end
+
 ---@param ids table
 ---@param op procage.Operation
 ---@param name string  absolute
 ---@return procage.Object
 local function file_object(ids, op, name)
-  local resolved = disk.resolve(name)
-  local found = core.lstat(resolved)
-  -- A link that leads nowhere is written through: what would be made is its target.
-  for _ = 1, 40 do
-    if not found or found.kind ~= "link" then
-      break
-    end
-    resolved = disk.resolve(path.join(path.parent(resolved) or "/", core.read_link(resolved) or "."))
-    found = core.lstat(resolved)
+  local resolved, found, links = follow(name)
+  -- More links than the kernel follows lead nowhere.
+  if found and found.kind == "link" then
+    found = nil
   end
   local kind = found and found.kind or "absent"
   if kind ~= "file" and kind ~= "directory" and kind ~= "socket" and kind ~= "absent" then
@@ -156,11 +179,11 @@ local function file_object(ids, op, name)
     if kind == "directory" and op == "write" then
       bit = WRITE | SEARCH
     end
-    return { kind = kind, path = resolved, refused_by = refused_by(resolved, ids, bit, found) }
+    return { kind = kind, path = resolved, links = links, refused_by = refused_by(resolved, ids, bit, found) }
   end
   -- To make it takes its directory.
   local parent = path.parent(resolved) or "/"
-  return { kind = kind, path = resolved, refused_by = refused_by(parent, ids, WRITE, core.lstat(parent)) }
+  return { kind = kind, path = resolved, links = links, refused_by = refused_by(parent, ids, WRITE, core.lstat(parent)) }
 end
 
 ---@param target string
@@ -517,6 +540,21 @@ local function judge_abstract(view, op)
   return no("abstract", nil, "abstract sockets of programs outside are never reached")
 end
 
+--- A link that lies under a mask, or where the run has a directory of its own, is not there to be followed.
+---@return procage.Verdict?
+local function judge_links(view, object)
+  for _, link in ipairs(object.links or {}) do
+    local hidden = hidden_at(view, link)
+    local covered = view.private_tmp and covered_at(view, link)
+    if hidden and tree_of(link, view.masks) then
+      return no("hidden", hidden.via or hidden.path, ("the way leads through the link %s"):format(link))
+    elseif covered then
+      return no("tmp", covered, ("the way leads through the link %s, which is not in the run's own %s"):format(link, covered))
+    end
+  end
+  return nil
+end
+
 --- Whether a run could do it, and what decides. Pure but for links in the profile's own read-only paths.
 ---@param view procage.View
 ---@param op procage.Operation
@@ -529,6 +567,10 @@ function M.judge(view, op, object)
     return judge_inet(view, op, object)
   elseif object.kind == "abstract" then
     return judge_abstract(view, op)
+  end
+  local closed = judge_links(view, object)
+  if closed then
+    return closed
   elseif op == "connect" then
     return judge_socket(view, object)
   end

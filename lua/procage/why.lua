@@ -35,8 +35,8 @@ local M = {}
 
 --- The fields of the profile that a clause is about.
 local FIELDS = {
-  read = { "read", "write" }, write = { "write", "caches" }, hidden = { "hidden" }, read_only = { "read_only" }, git = { "git" },
-  handoff = { "handoff" }, handoff_absent = { "handoff" }, tmp = { "tmp" }, network = { "network", "loopback" },
+  read = { "read", "write" }, write = { "write", "caches" }, hidden = { "hidden" }, read_only = { "read_only" },
+  git = { "git" }, handoff = { "handoff" }, handoff_absent = { "handoff" }, tmp = { "tmp" }, network = { "network", "loopback" },
   sockets = { "sockets", "write" }, stat = { "hidden" }, off = { "unconfined" },
 }
 
@@ -63,9 +63,10 @@ end
 ---@return string[]
 local function sources(policy, verdict)
   local from, source = {}, policy.source
-  for i, key in ipairs(CONFIG_LISTS) do
+  for _, key in ipairs(verdict.item and CONFIG_LISTS or {}) do
     for place, item in ipairs(policy.config and policy.config[key] or {}) do
-      if verdict.item and is_same(path.expand_home(item, policy.context.home), verdict.item) and (i ~= 1 or not verdict.allowed) then
+      local is_meant = is_same(path.expand_home(item, policy.context.home), verdict.item)
+      if is_meant and not (key == "hidden" and verdict.allowed) then
         local name = ("%s[%d]"):format(key, place)
         add(from, policy.key_source and policy.key_source(name) or name .. " of the configuration")
       end

@@ -1,5 +1,6 @@
 --- procage-lua explain: what a policy comes to on this machine, or on another one that was probed or written down.
 
+local declared = require("procage.declared")
 local hosts = require("procage.host")
 local json = require("procage.json")
 local path_text = require("procage.path")
@@ -165,6 +166,11 @@ return function(request)
     lines[#lines + 1] = ""
   end
   add(profile_lines(fitted))
+  local source = made.policy.source
+  if source and #source.options > 0 then
+    lines[#lines] = "Options of the policy (--option NAME=VALUE)"
+    add(declared.lines(source.options, source.values))
+  end
   add(reports.lines(rows))
   if refusal then
     add({ "Such a run is refused: " .. refusal })

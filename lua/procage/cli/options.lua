@@ -110,6 +110,15 @@ local POLICY = {
     help = "A shipped policy, speccoder (the default) or off, or the path of a policy script.",
   },
   {
+    flags = "--option",
+    arg = "<name=value>",
+    many = true,
+    convert = function(text)
+      return pair("--option", text)
+    end,
+    help = "Set an option that the policy declares; --policy P --help lists them; once for each entry of a list.",
+  },
+  {
     flags = "--config",
     arg = "<file>",
     convert = path("--config"),
@@ -317,6 +326,48 @@ Examples:
    procage-lua init --policy strict.lua]],
   },
   {
+    name = "why",
+    summary = "Tell whether a command could do something, and what decides.",
+    usage = "procage-lua why [options] read|write|exec|connect|bind <target>",
+    options = join(POLICY, { JSON, HELP }),
+    takes = "words",
+    epilog = [[
+The target is a path, from where you are; for connect and bind also @NAME, PORT, ADDRESS:PORT or [ADDRESS]:PORT. Nothing is
+run. A change is shown only after the policy was built with it and asked the same; none for credentials.
+
+Exit status: 0 when it is allowed, 1 when not, 2 for bad usage, configuration or policy.
+
+Examples:
+   procage-lua why read ~/.ssh/id_ed25519
+   procage-lua why write .git/config
+   procage-lua why --net ports:443 connect 198.51.100.7:443]],
+  },
+  {
+    name = "test",
+    summary = "Run an operator's own tests of a policy.",
+    usage = "procage-lua test [options] <file>",
+    options = join(POLICY, {
+      { flags = "--real", help = "Also try each against the kernel: a confined command, and the same unconfined." },
+      JSON,
+      HELP,
+    }),
+    takes = "words",
+    epilog = [[
+The file is Lua, read in the closed state that policies run in; docs/policies.md has its words:
+
+   policy("./strict.lua")               -- from the directory of the file; --policy wins
+   file("~/.ssh/id", "key")             -- in a throw-away home and workspace, which the tests are then about
+   allows.write("./x")
+   denies.read("~/.ssh/id")
+   gap("carve", hosts.docker)           -- there the policy has this gap
+
+Exit status: 0 when all passed, 1 when one failed, 2 for bad usage or a mistake in the file.
+
+Examples:
+   procage-lua test policy_test.lua
+   procage-lua test --real --policy ./strict.lua policy_test.lua]],
+  },
+  {
     name = "help",
     summary = "Show the help of a subcommand.",
     usage = "procage-lua help [<subcommand>]",
@@ -455,7 +506,7 @@ end
 ---@field argv? string[]  run: the command
 ---@field topic? string  help: the subcommand
 ---@field action? string  guard: what to do
----@field words? string[]  guard, mask, classify: what follows the options
+---@field words? string[]  guard, mask, classify, why, test: what follows the options
 ---@field has_dashes? boolean  whether -- stood before them
 ---@field files? string[]  check, init
 ---@field parsed table  what argparse made of the options
@@ -486,6 +537,8 @@ local function request_options(parsed)
     allow_read = parsed.allow_read or {},
     lift = parsed.lift or {},
     set = parsed.set or {},
+    option = parsed.option or {},
+    real = parsed.real or false,
     env = parsed.env or {},
     json = parsed.json or false,
     quiet = parsed.quiet or false,
@@ -533,7 +586,7 @@ function M.parse(words)
     return nil, ("%s: %s"):format(command.name, (parsed:gsub("\n", " ")))
   end
   if parsed.help then
-    return { command = "help", topic = command.name, options = {} }
+    return { command = "help", topic = command.name, options = { policy = type(parsed.policy) == "string" and parsed.policy or nil } }
   end
 
   local request = { command = command.name, options = request_options(parsed), action = action, parsed = parsed }

@@ -4,6 +4,7 @@ local allow = require("procage.allow")
 local config_files = require("procage.cli.config_files")
 local config_room = require("procage.config")
 local core = require("procage.core")
+local declared = require("procage.declared")
 local fit = require("procage.fit")
 local json = require("procage.json")
 local path_text = require("procage.path")
@@ -95,6 +96,8 @@ local function absolute(flag, text, cwd, home)
   end
   return rest == "" and at or path_text.join(at, rest)
 end
+
+M.absolute = absolute
 
 ---@param config table
 ---@param key string  of a list
@@ -218,12 +221,64 @@ local function grant_network(made, argv, config, load)
   return true
 end
 
+--- Options of the policy, by the types that it declares.
+---@return string? message
+local function set_options(config, name, words)
+  local options, message = policy_room.declared(name)
+  if not options then
+    return message
+  end
+  local values
+  values, message = declared.read_words(options, words)
+  if not values then
+    return ("--option, policy %s: %s"):format(name, message)
+  end
+  for key, value in pairs(values) do
+    set(config, "--option " .. key, { "options", key }, value)
+  end
+end
+
 ---@class procage.cli.Setup
 ---@field policy procage.Policy
 ---@field root string
 ---@field cwd string  where the command starts: where the user is when that is in the root, else the root
 ---@field executable? procage.Executable  the file that the command must be
 ---@field notices string[]  of the configuration
+
+---@class procage.cli.Settings
+---@field config table
+---@field root string
+---@field policy string  its name, or the file of its script
+---@field file table  what configuration gave: its files and notices
+---@field read_only string[]  files that decide, where a command could write them
+
+--- What the options come to, before the policy is loaded.
+---@param chosen table  request.options
+---@param cwd string
+---@return procage.cli.Settings? settings
+---@return string? message
+function M.settings(chosen, cwd)
+  local root, message = resolve("--root", chosen.root or cwd, cwd)
+  if not root then
+    return nil, message
+  end
+  local config, file = configuration(chosen, cwd, root)
+  if not config then
+    return nil, file --[[@as string]]
+  end
+  local name, scripts = policy_file(chosen.policy or config.policy or "speccoder", cwd)
+  if not name then
+    return nil, scripts --[[@as string]]
+  end
+  if #chosen.option > 0 then
+    message = set_options(config, name, chosen.option)
+    if message then
+      return nil, message
+    end
+  end
+  local read_only = table.move(scripts --[[@as string[] ]], 1, #scripts, #file.files + 1, file.files)
+  return { config = config, root = root, policy = name, file = file, read_only = read_only }
+end
 
 --- The policy that the options ask for.
 ---@param chosen table  request.options
@@ -236,23 +291,16 @@ function M.load(chosen, argv)
   if not cwd then
     return nil, "the current directory: " .. message, 2
   end
-  local root
-  root, message = resolve("--root", chosen.root or cwd, cwd)
-  if not root then
+  local settings
+  settings, message = M.settings(chosen, cwd)
+  if not settings then
     return nil, message, 2
   end
-  local config, file = configuration(chosen, cwd, root)
-  if not config then
-    return nil, file --[[@as string]], 2
-  end
-  local name, scripts = policy_file(chosen.policy or config.policy or "speccoder", cwd)
-  if not name then
-    return nil, scripts --[[@as string]], 2
-  end
+  local config, root, name, file = settings.config, settings.root, settings.policy, settings.file
   local options = {
     root = root,
     explains = chosen.host_file ~= nil,
-    read_only = table.move(scripts --[[@as string[] ]], 1, #scripts, #file.files + 1, file.files),
+    read_only = settings.read_only,
   }
   local function load(network)
     config.network = network or config.network

@@ -1,0 +1,75 @@
+--- procage-lua why: whether a command could do something, what decides, and what would alter it.
+
+local core = require("procage.core")
+local json = require("procage.json")
+local model = require("procage.model")
+local nearest = require("procage.nearest")
+local reports = require("procage.report")
+local setup = require("procage.cli.setup")
+local why = require("procage.why")
+
+local DENIED, BAD_USAGE = 1, 2
+
+local SHAPE = {
+  order = { "op", "target", "path", "allowed", "clause", "item", "reason", "note", "from", "state", "mechanisms", "change",
+    "no_change" },
+  fields = { from = { list = true }, mechanisms = { list = true }, change = { order = { "flag", "line" } } },
+}
+
+---@param op string
+---@return boolean
+local function is_operation(op)
+  for _, known in ipairs(model.operations) do
+    if op == known then
+      return true
+    end
+  end
+  return false
+end
+
+--- A target that is a path is one from where the user is.
+local function target_of(op, text)
+  local is_path = op == "read" or op == "write" or op == "exec" or text:find("^[~./]") ~= nil
+  if not is_path then
+    return text
+  end
+  return setup.absolute("why", text, assert(core.real_path("/proc/self/cwd")), os.getenv("HOME"))
+end
+
+---@param request procage.cli.Request
+---@return integer status
+return function(request)
+  local function fail(status, message)
+    io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+    return status
+  end
+  local op, text = request.words[1], request.words[2]
+  if not op or not text or request.words[3] then
+    return fail(BAD_USAGE, "why: expected an operation and a target: why read ~/.ssh/id")
+  elseif not is_operation(op) then
+    return fail(BAD_USAGE, ("why: '%s' is none of %s%s"):format(
+      op, table.concat(model.operations, ", "), nearest.hint(op, model.operations)))
+  end
+  local target, message = target_of(op, text)
+  if not target then
+    return fail(BAD_USAGE, message)
+  end
+  local made, status
+  made, message, status = setup.load(request.options)
+  if not made then
+    return fail(status, message)
+  end
+  local answer
+  answer, message = made.policy:why(op, target)
+  if not answer then
+    return fail(BAD_USAGE, "why: " .. message)
+  end
+  if request.options.json then
+    io.stdout:write(json.encode(answer, SHAPE), "\n")
+  else
+    for _, line in ipairs(why.lines(answer)) do
+      io.stdout:write(reports.printable(line), "\n")
+    end
+  end
+  return answer.allowed and 0 or DENIED
+end
