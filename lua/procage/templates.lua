@@ -18,6 +18,9 @@ M.config = [==[
 # A shipped policy (speccoder, off), or your own script: an absolute path, or one that starts with ~/
 #policy = "speccoder"
 
+# Options that the policy declares: `procage-lua run --policy POLICY --help` lists them; the shipped ones have none
+#options = {}
+
 # ---- Network --------------------------------------------------------------------------------------------------------
 
 # "off", "loopback" (one of the run's own), "all", or a list of TCP ports: [443]

@@ -36,7 +36,8 @@ local M = {}
 --- The fields of the profile that a clause is about.
 local FIELDS = {
   read = { "read", "write" }, write = { "write", "caches" }, hidden = { "hidden" }, read_only = { "read_only" },
-  git = { "git" }, handoff = { "handoff" }, handoff_absent = { "handoff" }, tmp = { "tmp" }, network = { "network", "loopback" },
+  git = { "git" }, handoff = { "handoff" }, handoff_absent = { "handoff" }, tmp = { "tmp" },
+  network = { "network", "loopback" },
   sockets = { "sockets", "write" }, stat = { "hidden" }, off = { "unconfined" },
 }
 

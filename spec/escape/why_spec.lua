@@ -195,8 +195,9 @@ local function check_agreement(seed, config, host)
     local verdict = verdicts[i]
     -- What fails unconfined too (an executable text that is no program) says nothing of what is allowed.
     if verdict.allowed ~= confined[i] and (control[i] or confined[i]) then
-      wrong[#wrong + 1] = ("%s %s: why says %s (%s %s %s), the kernel %s; unconfined %s"):format(
-        item[1], item[2], verdict.allowed, verdict.clause, tostring(verdict.item), tostring(verdict.note), confined[i], control[i])
+      local told = ("%s %s, %s"):format(verdict.clause, tostring(verdict.item), tostring(verdict.note))
+      wrong[#wrong + 1] = ("%s %s: why says %s (%s), the kernel %s; unconfined %s"):format(
+        item[1], item[2], verdict.allowed, told, confined[i], control[i])
     end
     if not verdict.allowed then
       denied = denied + 1

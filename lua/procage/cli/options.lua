@@ -586,7 +586,9 @@ function M.parse(words)
     return nil, ("%s: %s"):format(command.name, (parsed:gsub("\n", " ")))
   end
   if parsed.help then
-    return { command = "help", topic = command.name, options = { policy = type(parsed.policy) == "string" and parsed.policy or nil } }
+    -- What a policy has to say of itself; of init the option is a switch.
+    local policy = type(parsed.policy) == "string" and parsed.policy or nil
+    return { command = "help", topic = command.name, options = { policy = policy } }
   end
 
   local request = { command = command.name, options = request_options(parsed), action = action, parsed = parsed }
