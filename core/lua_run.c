@@ -193,11 +193,18 @@ static enum pc_observes option_observes(lua_State *L, int spec)
 
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
-	static const char *const keys[] = { "argv",	     "env",	   "programs",	"cwd",		"directory",
-					    "chosen",	     "stdin",	   "stdin_fd",	"stdin_path",	"is_input_open",
-					    "stdout_fd",     "stderr_fd",  "is_merged", "has_terminal", "takes_signals",
-					    "capture_bytes", "timeout_ms", "cgroup",	"memory_bytes", "processes",
-					    "grace_ms",	     "observes",   NULL };
+	static const char *const keys[] = { "argv",	     "env",
+					    "programs",	     "cwd",
+					    "directory",     "chosen",
+					    "stdin",	     "stdin_fd",
+					    "stdin_path",    "is_input_open",
+					    "stdout_fd",     "stderr_fd",
+					    "is_merged",     "has_terminal",
+					    "takes_signals", "capture_bytes",
+					    "timeout_ms",    "cgroup",
+					    "memory_bytes",  "processes",
+					    "grace_ms",	     "stdin_grace_ms",
+					    "observes",	     NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -214,6 +221,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
 	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
 	run->observes = option_observes(L, spec);
+	run->input_grace_ms = option_integer(L, spec, "stdin_grace_ms", 0, 0);
 	command->cgroup = option_path(L, spec, "cgroup", false);
 	command->cgroup_limits.memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
 	command->cgroup_limits.processes = (uint64_t)option_integer(L, spec, "processes", 0, 1);
@@ -400,7 +408,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
  *
  * core.run(plan, {argv, env, programs, chosen?, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
- * capture_bytes?, timeout_ms?, grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "all")}) -> outcome | nil, message, errno, {step, op, path, errno}
+ * capture_bytes?, timeout_ms?, grace_ms?, stdin_grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "all")}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {

@@ -369,6 +369,7 @@ struct pc_supervision {
 	struct pc_notify *notify; /* NULL: no notifications. Taken */
 	int64_t timeout_ms;	  /* -1: none */
 	int64_t grace_ms;	  /* from SIGTERM to the end of everything */
+	int64_t input_grace_ms;	  /* from the end of standard input to SIGTERM; 0: the run goes on */
 	int in_from_fd;		  /* copied into in_fd; -1: `input` is written instead */
 	const char *input;
 	size_t input_size;
@@ -447,6 +448,7 @@ struct pc_run {
 	size_t capture_bytes;
 	int64_t timeout_ms, grace_ms; /* -1: no timeout */
 	enum pc_observes observes;
+	int64_t input_grace_ms; /* from the end of standard input to SIGTERM; 0: the run goes on */
 };
 
 /*

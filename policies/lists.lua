@@ -407,6 +407,28 @@ M.handoff = {
   { name = ".procage", runs = "procage: policies of later runs", never_lift = true },
 }
 
+---@class procage.IgnoredRow
+---@field pattern string  of a file's name: `*` and `?`, in any letter case
+---@field reason string
+
+--- Files in the tree that hold somebody's credentials when git ignores them: nobody commits them, so no build of another
+--- machine needs what is in them. Committed ones of the same names are examples and tests.
+---@type procage.IgnoredRow[]
+M.ignored = {
+  { pattern = ".env*", reason = "keys and passwords of services" },
+  { pattern = "*.pem", reason = "private keys" },
+  { pattern = "*.key", reason = "private keys" },
+  { pattern = "id_rsa*", reason = "SSH keys" },
+  { pattern = "id_dsa*", reason = "SSH keys" },
+  { pattern = "id_ecdsa*", reason = "SSH keys, those of hardware tokens too" },
+  { pattern = "id_ed25519*", reason = "SSH keys, those of hardware tokens too" },
+  { pattern = "*.ppk", reason = "SSH keys of PuTTY" },
+  { pattern = ".netrc", reason = "passwords in plain text" },
+  { pattern = "_netrc", reason = "passwords in plain text" },
+  { pattern = ".npmrc", reason = "publishing tokens" },
+  { pattern = ".pypirc", reason = "publishing passwords" },
+}
+
 ---@class procage.EnvDropRow
 ---@field pattern string  `*` and `?`, in any letter case
 ---@field reason string

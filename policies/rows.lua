@@ -47,7 +47,7 @@ end
 function M.check_lifted(lift, words, ctx)
   for i, word in ipairs(words) do
     if not lift.used[path.expand_home(word, ctx.home)] then
-      error(("lift[%d]: no hidden path, hand-off name or variable pattern of the lists is called %s"):format(i, word), 0)
+      error(("lift[%d]: no hidden path, hand-off name or pattern of the lists is called %s"):format(i, word), 0)
     end
   end
 end
@@ -184,6 +184,17 @@ function M.handoff(lift, git)
     end
   end
   return names
+end
+
+--- The patterns of files that read as empty where git ignores them.
+---@param lift procage.Lift
+---@return string[]
+function M.ignored(lift)
+  local patterns = {}
+  for _, row in ipairs(lists.ignored) do
+    patterns[#patterns + 1] = not is_lifted(lift, row.pattern, row) and row.pattern or nil
+  end
+  return patterns
 end
 
 --- The patterns of variables that are dropped. `keep` raises for the harness's own, as `lift` does.

@@ -33,10 +33,11 @@ end
 
 ---@param config procage.Config
 ---@param ctx procage.Context
+---@param lift? procage.Lift  of a policy that is made of this one and has lists of its own
 ---@return procage.Builder
-return function(config, ctx)
+return function(config, ctx, lift)
   local p = profile.new()
-  local lift = rows.lift(config.lift, ctx)
+  lift = lift or rows.lift(config.lift, ctx)
 
   p:allow_read("/")
   p:allow_read(expand(config.readable, ctx.home))

@@ -142,6 +142,18 @@ local read_only = {
   { all = {}, gap = "carve", effect = "read-only and hidden paths inside writable trees can be written" },
 }
 
+local ignored = {
+  {
+    all = { "mask" },
+    gap = "replace",
+    reason = INSIDE_REASON,
+    effect = "an ignored file that a program outside replaces during the run can be read from then on",
+    lift = "credentials outside the writable trees",
+    guard = REPLACE_GUARD,
+  },
+  { all = {}, gap = "carve", effect = "files that git ignores and that look like credentials can be read and written" },
+}
+
 local git = {
   { all = { "bind-read-only" } },
   {
@@ -349,7 +361,7 @@ local function asked(limits, ...)
   return table.concat(found, ", ")
 end
 
-local OF_LIBRARY = { "timeout_ms", "output_bytes", "grace_ms" }
+local OF_LIBRARY = { "timeout_ms", "output_bytes", "grace_ms", "stdin_grace_ms" }
 local OF_RLIMITS = { "file_bytes", "cpu_ms", "open_files" }
 
 --- What can hold each of the others, best first.
@@ -446,6 +458,15 @@ return {
     alternatives = function(profile)
       local carved = any_writable(profile, profile.read_only) or any_writable(profile, profile.hidden)
       return carved and read_only or nothing("nothing to carve")
+    end,
+  },
+  {
+    clause = "ignored",
+    alternatives = function(profile)
+      if #profile.ignored == 0 then
+        return nothing("no ignored file is to read as empty")
+      end
+      return writes_something(profile) and ignored or nothing("nothing is writable")
     end,
   },
   {

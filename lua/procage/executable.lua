@@ -1,6 +1,7 @@
 --- Which file a command's first word means, told before it runs: the file that is named is then the one that runs, or none.
 
 local core = require("procage.core")
+local disk = require("procage.disk")
 local path = require("procage.path")
 
 local M = {}
@@ -80,6 +81,30 @@ function M.resolve(name, cwd, env)
     return nil, message --[[@as string]], code
   end
   return found.path, found
+end
+
+--- Those that stand in an absolute entry of PATH and outside what commands write, the file that a link leads to as well: what
+--- lies in a writable tree was perhaps written by a command that nobody trusts.
+---@param name string  a bare name, or the path of what stands in such an entry
+---@param path_variable? string
+---@param writable string[]  trees, resolved
+---@param chosen? procage.Executable  only what leads to this one
+---@return string[] found  that exist
+function M.trusted(name, path_variable, writable, chosen)
+  local found = {}
+  for entry in ((path_variable or M.DEFAULT_PATH) .. ":"):gmatch("([^:]*):") do
+    local base = name
+    if name:find("/", 1, true) then
+      base = path.parent(name) == path.normalise(entry) and path.basename(name) or ""
+    end
+    if path.is_absolute(entry) and base ~= "" and not disk.leads_through(entry, writable) then
+      local candidate = path.join(entry, base)
+      local resolved = core.real_path(candidate)
+      local is_meant = resolved and (not chosen or chosen.path == resolved)
+      found[#found + 1] = is_meant and not disk.leads_through(candidate, writable) and candidate or nil
+    end
+  end
+  return found
 end
 
 --- What core.run and core.become take of an executable.

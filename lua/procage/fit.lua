@@ -150,14 +150,18 @@ local function refusal(host)
   return ("SANDBOX-UNAVAILABLE: %s, and %s; lift: %s, or %s"):format(landlock, mounts, landlock_lift, mounts_lift)
 end
 
---- Which row shows a lift: a path was hidden, a name in capitals was a variable, any other name was a hand-off file.
+--- Which row shows a lift: a path was hidden, a name in capitals was a variable, any other name was a hand-off file, and
+--- any other pattern one of ignored files.
 ---@param item string
 ---@return string clause
 local function lifted_clause(item)
   if path.is_absolute(item) then
     return "hidden"
   end
-  return item:find("^[%u%d_*?]+$") and "env" or "handoff"
+  if item:find("^[%u%d_*?]+$") then
+    return "env"
+  end
+  return item:find("[*?]") and "ignored" or "handoff"
 end
 
 ---@param report procage.Row[]

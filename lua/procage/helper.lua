@@ -197,6 +197,11 @@ function M.become(policy, argv, options)
   if not plan then
     return nil, message, code
   end
+  local found, detail
+  found, message, code, detail = policy:programs_of({ argv[1], executable = options.executable, env = options.env }, cwd)
+  if not found then
+    return nil, message, code, detail
+  end
   local directory, why, lock = temporary_directory(policy)
   if directory == nil then
     return nil, why, ENOENT, { step = "prepare", errno = ENOENT }
@@ -210,16 +215,13 @@ function M.become(policy, argv, options)
   if lock and options.on_notice then
     options.on_notice(directory .. ": its temporary files, removed by a later start")
   end
-  local words, variables = policy:environment(options.env, cwd, directory or nil)
-  local programs, chosen = runner.programs(argv[1], cwd, variables.PATH), nil
-  if options.executable then
-    programs, chosen = executables.chosen(options.executable)
-  end
-  local _, problem, errno, detail = core.become(plan, {
+  local words = policy:environment(options.env, cwd, directory or nil)
+  local _, problem, errno
+  _, problem, errno, detail = core.become(plan, {
     argv = table.move(argv, 1, #argv, 1, {}),
     env = words,
-    programs = programs,
-    chosen = chosen,
+    programs = found.programs,
+    chosen = found.chosen,
     cwd = cwd,
     directory = directory or nil,
   })
@@ -298,7 +300,7 @@ end
 ---
 --- Without `tree` the process that is started becomes the command: same pid and streams, nobody outside to look after it. With
 --- `tree` it stays, as the parent that looks after a run: PID namespace, deadline, private directory; it passes streams and
---- signals on and exits as the command did.
+--- signals on and exits as the command did. Which of the two it is when nobody says is for the policy to say.
 ---
 --- The arguments can be read by every user of the machine until the command runs: a secret goes into the environment of the
 --- process that is started, under a name that the policy keeps, not into `env`.
@@ -316,7 +318,11 @@ function M.wrap(policy, argv, options)
   if not program then
     return nil, message, ENOENT
   end
-  local fitted, report, code = fit_form(policy, options.tree)
+  local is_tree = options.tree
+  if is_tree == nil then
+    is_tree = policy.profile.wrap == "tree"
+  end
+  local fitted, report, code = fit_form(policy, is_tree)
   if not fitted then
     return nil, report, code
   end
@@ -345,7 +351,7 @@ function M.wrap(policy, argv, options)
       directory = nil
     end
   end
-  local needs_directory = not options.tree and (fitted.tmp == "private" or lists(fitted.mechanisms, "mount-tree"))
+  local needs_directory = not is_tree and (fitted.tmp == "private" or lists(fitted.mechanisms, "mount-tree"))
   local json = profiles.to_json(fitted)
   if needs_directory or #json > MAX_ARGUMENT then
     directory, lock, code = private.make(policy.caller_env, {})
@@ -362,7 +368,7 @@ function M.wrap(policy, argv, options)
     return nil, message, ENOENT
   end
   local words = { program, "__sandbox" }
-  if options.tree then
+  if is_tree then
     words[#words + 1] = "--tree"
   end
   if options.executable then

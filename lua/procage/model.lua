@@ -437,6 +437,10 @@ local function judge_file(view, op, object)
   if hidden and is_hidden(view, name) then
     return no("hidden", hidden.via or hidden.path)
   end
+  if view.uses["mask"] and set_of(view.survey.ignored)[name] then
+    local note = "git ignores it, and it looks like a credential: it reads as empty"
+    return op == "read" and yes("ignored", name, note) or no("ignored", name, note)
+  end
   local covered = covered_at(view, name)
   if covered then
     return judge_covered(view, op, object, covered)

@@ -21,6 +21,7 @@ local path = require("procage.path")
 ---@field processes? integer
 ---@field file_bytes? integer
 ---@field cpu_ms? integer
+---@field stdin_grace_ms? integer
 
 ---@class procage.Profile
 ---@field workspace? string  the first of the writable trees; the default working directory
@@ -28,6 +29,7 @@ local path = require("procage.path")
 ---@field write string[]  writable trees; they are readable too
 ---@field hidden string[]  no data and no listing; wins over `read` and `write`; need not exist
 ---@field read_only string[]  inside `write`: unwritable, cannot be renamed
+---@field ignored string[]  patterns of names: such a file in a writable tree reads as empty when git ignores it
 ---@field git "read"|"commit"|"write"  what of the workspace's own git directory can be written
 ---@field handoff string[]  names of files that make someone else run code later
 ---@field caches { trees: string[], when: "write"|"fetch" }  `fetch`: writable only for a run that has the network
@@ -36,6 +38,8 @@ local path = require("procage.path")
 ---@field loopback "run"|"host"  whose loopback `network = "loopback"` means
 ---@field sockets string[]  trees whose Unix sockets are reachable beside those of the writable trees
 ---@field env procage.Env
+---@field programs "any"|"path"  what may be started: `path`: what an absolute entry of PATH outside the writable trees holds
+---@field wrap "self"|"tree"  what `policy:wrap` gives unless it is told: `tree` stays as the parent of a run
 ---@field signals "run"  signals, ptrace and /proc reach only the run's own processes
 ---@field limits procage.Limits
 ---@field accept string[]  gap ids that the policy tolerates
@@ -122,6 +126,7 @@ local limit_fields = {
   { name = "cpu_ms", check = check.positive },
   { name = "open_files", check = check.positive },
   { name = "grace_ms", check = check.positive },
+  { name = "stdin_grace_ms", check = check.positive },
 }
 
 local cache_fields = {
@@ -168,6 +173,7 @@ local schema = {
   { name = "write", check = check.list(write_tree), shape = LIST, absent = {} },
   { name = "hidden", check = paths, shape = LIST, absent = {} },
   { name = "read_only", check = paths, shape = LIST, absent = {} },
+  { name = "ignored", check = check.list(check.text), shape = LIST, absent = {} },
   { name = "git", check = check.one_of({ "read", "commit", "write" }), absent = "read" },
   { name = "handoff", check = check.list(check.relative_name), shape = LIST, absent = {} },
   {
@@ -186,6 +192,8 @@ local schema = {
     shape = { order = names_of(env_fields), fields = { drop = LIST, set = { map = true }, keep = LIST } },
     absent = { drop = {}, set = {}, keep = {} },
   },
+  { name = "programs", check = check.one_of({ "any", "path" }), absent = "any" },
+  { name = "wrap", check = check.one_of({ "self", "tree" }), absent = "self" },
   { name = "signals", check = check.one_of({ "run" }), absent = "run" },
   {
     name = "limits",
@@ -336,6 +344,12 @@ function methods:read_only(...)
   append(self, "read_only", flatten(...), true)
 end
 
+--- Patterns of names, `*` and `?`, in any letter case.
+---@param ... string|string[]
+function methods:ignored(...)
+  append(self, "ignored", flatten(...), false)
+end
+
 ---@param ... string|string[]
 function methods:sockets(...)
   append(self, "sockets", flatten(...), true)
@@ -374,6 +388,16 @@ end
 ---@param mode "read"|"commit"|"write"
 function methods:git(mode)
   set(self, "git", mode)
+end
+
+---@param which "any"|"path"
+function methods:programs(which)
+  set(self, "programs", which)
+end
+
+---@param form "self"|"tree"
+function methods:wrap(form)
+  set(self, "wrap", form)
 end
 
 ---@param why string

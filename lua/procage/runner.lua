@@ -230,7 +230,8 @@ function Policy:view(host)
   if not report then
     return nil, fitted --[[@as string]]
   end
-  return model.view(fitted, host and hosts.complete(host) or self.host, survey_room.look(fitted, self.context.visible), report)
+  local survey = survey_room.look(fitted, self.context.visible, self.context)
+  return model.view(fitted, host and hosts.complete(host) or self.host, survey, report)
 end
 
 --- Whether a run could do it, what decides, and what would alter that: `why.lua`.
@@ -257,12 +258,14 @@ local function is_fresh(survey, profile)
       return false
     end
   end
-  return survey.mount_text == disk.read("/proc/self/mountinfo") and survey_room.has_same_roots(survey, profile)
+  return survey.mount_text == disk.read("/proc/self/mountinfo")
+    and survey_room.has_same_roots(survey, profile)
+    and survey_room.has_same_ignored(survey)
 end
 
 --- Hidden paths that exist inside writable trees: those that a mask alone keeps.
 local function hidden_inside(survey)
-  local names = {}
+  local names = table.move(survey.ignored, 1, #survey.ignored, 1, {})
   for _, entry in ipairs(survey.hidden) do
     if entry.kind and path.resolved_tree_of(entry.path, survey.write) then
       names[#names + 1] = entry.path
@@ -283,7 +286,7 @@ function Policy:plan()
   end
   self.made = nil
   resolve.make_caches(self.fitted, self.context)
-  local is_found, survey = pcall(survey_room.look, self.fitted, self.context.visible)
+  local is_found, survey = pcall(survey_room.look, self.fitted, self.context.visible, self.context)
   if not is_found then
     if type(survey) == "table" then
       return nil, survey.message, 7 -- E2BIG
@@ -387,23 +390,50 @@ local function is_one_place()
   return out ~= nil and err ~= nil and out.dev == err.dev and out.ino == err.ino
 end
 
-local function specification(self, cmd, cwd, directory)
-  local words, variables = self:environment(cmd.env, cmd.cwd or cwd, directory)
+local EACCES = 13
+
+--- Where the program of a command is looked for, and where the policy lets it come from.
+---@param cmd { [1]: string, executable?: procage.Executable, env?: table<string, string> }
+---@param cwd string
+---@return { programs: string[], chosen?: table }? found
+---@return string? message
+---@return integer? code
+---@return table? detail
+function Policy:programs_of(cmd, cwd)
+  local _, variables = self:environment(cmd.env, cwd)
+  local found = {}
+  if cmd.executable then
+    found.programs, found.chosen = executables.chosen(cmd.executable)
+  else
+    found.programs = executables.candidates(cmd[1], cwd, variables.PATH)
+  end
+  if self.profile.programs == "path" then
+    local trusted = executables.trusted(cmd[1], variables.PATH, self.fitted.write, cmd.executable)
+    if #trusted == 0 then
+      local message = "in no absolute entry of PATH outside what commands can write: policy %s starts nothing else"
+      return nil, message:format(self.name), EACCES, { step = "exec", errno = EACCES }
+    end
+    found.programs = cmd.executable and found.programs or trusted
+  end
+  return found
+end
+
+local function specification(self, cmd, cwd, directory, found)
+  local words = self:environment(cmd.env, cmd.cwd or cwd, directory)
   local spec = {
     argv = table.move(cmd, 1, #cmd, 1, {}),
     env = words,
-    programs = executables.candidates(cmd[1], cwd, variables.PATH),
+    programs = found.programs,
+    chosen = found.chosen,
     cwd = cwd,
     directory = directory,
     takes_signals = cmd.cancel_signals,
     timeout_ms = cmd.timeout_ms or self.fitted.limits.timeout_ms,
     grace_ms = self.fitted.limits.grace_ms,
+    stdin_grace_ms = self.fitted.limits.stdin_grace_ms,
     capture_bytes = self.fitted.limits.output_bytes,
     observes = self:recorded() == "paths" and (self.observes or "refused") or nil,
   }
-  if cmd.executable then
-    spec.programs, spec.chosen = executables.chosen(cmd.executable)
-  end
   local limits = self.fitted.limits
   for mechanism, name in pairs({ ["cgroup-memory"] = "memory_bytes", ["cgroup-pids"] = "processes" }) do
     spec[name] = uses(self.fitted, mechanism) and limits[name] or nil
@@ -528,7 +558,7 @@ local function is_stale(detail)
 end
 
 --- One try to start a command: what `go` (core.run or core.start) made of it, and what there was before.
-function Policy:attempt(cmd, cwd, go)
+function Policy:attempt(cmd, cwd, found, go)
   local plan, message, code = self:plan()
   if not plan then
     return nil, message, code
@@ -550,7 +580,7 @@ function Policy:attempt(cmd, cwd, go)
     directory = directory,
     lock = lock,
   }
-  local result, why, errno, detail = go(plan, specification(self, cmd, cwd, directory))
+  local result, why, errno, detail = go(plan, specification(self, cmd, cwd, directory, found))
   if not result then
     if directory then
       private.remove(directory, lock)
@@ -570,10 +600,15 @@ function Policy:launch(cmd, go)
   if not exists then
     return nil, cwd .. ": no such directory", ENOENT, { step = "directory", errno = ENOENT }
   end
-  local begun, why, errno, detail = self:attempt(cmd, cwd, go)
+  local found, begun, why, errno, detail
+  found, why, errno, detail = self:programs_of(cmd, cwd)
+  if not found then
+    return nil, why, errno, detail
+  end
+  begun, why, errno, detail = self:attempt(cmd, cwd, found, go)
   if not begun and is_stale(detail) then
     self.made = nil
-    begun, why, errno, detail = self:attempt(cmd, cwd, go)
+    begun, why, errno, detail = self:attempt(cmd, cwd, found, go)
   end
   if not begun and detail and detail.step == "exec" then
     why = executables.explain(cmd.executable, why, errno)
@@ -687,8 +722,6 @@ function Policy:exec(argv, options)
   return require("procage.helper").exec(self, argv, options)
 end
 
-M.own_environment = own_environment
-M.programs = executables.candidates
 M.own_environment = own_environment
 
 return M

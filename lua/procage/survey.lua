@@ -4,9 +4,11 @@
 local disk = require("procage.disk")
 local git = require("procage.git")
 local handoff = require("procage.handoff")
+local ignored = require("procage.ignored")
 local mounts = require("procage.mounts")
 local path = require("procage.path")
 local sockets = require("procage.sockets")
+local user_git = require("procage.user_git")
 
 local M = {}
 
@@ -21,6 +23,7 @@ local MAX_PROTECTED = 2000
 ---@class procage.Survey
 ---@field write string[]  writable trees, outermost only
 ---@field hidden procage.Hidden[]
+---@field ignored string[]  files that read as empty
 ---@field protected string[]  existing paths inside writable trees that stay unwritable
 ---@field links table<string, boolean>  those of them that are symbolic links
 ---@field covered string[]  host directories that the private tmp covers
@@ -221,6 +224,11 @@ local function survey_git(survey, profile)
     protect(survey, found.entry, disk.kind(found.entry))
   end
   if profile.git == "read" then
+    -- All of it, wherever it lies: that of a linked worktree or submodule may be in another writable tree.
+    if found.is_linked and (found.is_genuine or found.is_submodule) then
+      protect(survey, found.directory, "directory")
+      protect(survey, found.common, "directory")
+    end
     return found
   elseif not found.is_genuine then
     note(survey, "%s names a git directory that does not know this worktree: it stays read-only", found.entry)
@@ -330,6 +338,64 @@ local function survey_handoff(survey, profile)
   return roots, watched
 end
 
+--- Files that git ignores and whose names say that they hold credentials. What was found once stays: the rules of most
+--- repositories are the command's to change.
+---@param survey procage.Survey
+---@param profile procage.Profile
+---@param context table
+local function survey_ignored(survey, profile, context)
+  if #profile.ignored == 0 then
+    return
+  end
+  local caches, trees = set_of(profile.caches.trees), {}
+  for _, tree in ipairs(outermost(profile.write)) do
+    trees[#trees + 1] = not caches[tree] and disk.kind(tree) == "directory" and tree or nil
+  end
+  -- Only where the command cannot write it does an index say what was committed.
+  local own = profile.git == "read" and git.governing(profile.workspace)
+  local wanted = {
+    trees = trees,
+    patterns = profile.ignored,
+    excludes_file = user_git.excludes_file(context.home, context.env),
+    trusted = own and (own.is_genuine or own.is_submodule) and own or nil,
+    known = context.ignored,
+  }
+  local found, message = ignored.find(wanted)
+  if not found then
+    error({ message = message })
+  end
+  context.ignored = found.files
+  survey.ignored_wanted, survey.ignored_found = wanted, found
+  for _, file in ipairs(found.files) do
+    survey.ignored[#survey.ignored + 1] = file
+    for _, alias in ipairs(mounts.aliases(survey.mounts, file)) do
+      survey.ignored[#survey.ignored + 1] = disk.kind(alias) == "file" and alias or nil
+    end
+  end
+  -- The command could open it again, and read what nobody saw.
+  for _, directory in ipairs(found.closed) do
+    protect(survey, directory, "directory")
+  end
+end
+
+--- Whether the ignored files are those that a survey found.
+---@param survey procage.Survey
+---@return boolean
+function M.has_same_ignored(survey)
+  local before = survey.ignored_found
+  if not before or ignored.is_fresh(before) then
+    return true
+  end
+  local now = ignored.find(survey.ignored_wanted)
+  for _, list in ipairs({ "files", "closed" }) do
+    if not now or table.concat(now[list], "\0") ~= table.concat(before[list], "\0") then
+      return false
+    end
+  end
+  survey.ignored_found = now
+  return true
+end
+
 --- Read-only trees of the profile; what is not there, or not writable anyway, needs nothing.
 local function survey_read_only(survey, profile)
   for _, wanted in ipairs(profile.read_only) do
@@ -348,11 +414,13 @@ end
 
 ---@param profile procage.Profile  fitted; its trees resolved
 ---@param visible string[]  trees that the command needs to see wherever they lie: home, what PATH names
+---@param context? table  home, env, and the ignored files that were found before
 ---@return procage.Survey
-function M.look(profile, visible)
+function M.look(profile, visible, context)
   local survey = {
     write = outermost(profile.write),
     hidden = {},
+    ignored = {},
     protected = {},
     links = {},
     guarded = {},
@@ -372,6 +440,7 @@ function M.look(profile, visible)
   survey_covered(survey, profile)
   survey_kernel_memory(survey)
   survey_read_only(survey, profile)
+  survey_ignored(survey, profile, context or { env = {}, home = "/" })
   local roots, watched = survey_handoff(survey, profile)
   for _, tree in ipairs(visible) do
     put_back(survey, tree)
@@ -386,9 +455,10 @@ function M.look(profile, visible)
     end
   end
   survey.put_back = outermost(survey.put_back)
-  if #survey.protected > MAX_PROTECTED then
-    error({ message = ("%d hand-off files to protect, at most %d: remove what a run has made of them"):format(
-      #survey.protected, MAX_PROTECTED) })
+  local count = #survey.protected + #survey.ignored
+  if count > MAX_PROTECTED then
+    error({ message = ("%d hand-off and ignored files to protect, at most %d: remove what a run has made of them"):format(
+      count, MAX_PROTECTED) })
   end
   survey.protected = outermost(survey.protected)
   for _, list in ipairs({ survey.write, survey.put_back }) do

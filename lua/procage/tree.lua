@@ -137,10 +137,11 @@ function Writer:make_dev(devices, shm, has_devpts)
     self.flat:add("make_dir", { a = "/dev/shm", value = 448 })
     self:attach(shm, "/dev/shm")
   end
-  -- What masks are made of: an empty directory, and a file that may not be opened.
+  -- What masks are made of: an empty directory, a file that may not be opened, and one that reads as empty.
   self.flat:add("make_dir", { a = "/dev/.mask", value = 365 }) -- 0555
   self.flat:add("make_dir", { a = "/dev/.mask/directory", value = 365 })
   self.flat:add("make_file", { a = "/dev/.mask/file", value = 0 })
+  self.flat:add("make_file", { a = "/dev/.mask/empty", value = 292 }) -- 0444
 end
 
 function Writer:mask(target, kind, optional)
@@ -178,6 +179,19 @@ function Writer:carve(protected, survey)
         self:bind_read_only(target, target, nil, true)
       end
     end
+  end
+end
+
+--- Files that read as empty, and stay: a name that is a mount point is neither removed nor replaced by the command. One that
+--- the run's user cannot reach is passed over: no mount is needed there.
+---@param survey procage.Survey
+function Writer:blank(survey)
+  for _, target in ipairs(survey.ignored) do
+    local tree = path.resolved_tree_of(target, survey.write)
+    if tree then
+      self:pin_above(target, tree)
+    end
+    self:bind_read_only("/dev/.mask/empty", target, NOSUID | NODEV | NOEXEC, true)
   end
 end
 
@@ -260,6 +274,7 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
   M.put_back(writer, readable, writable, covers, survey)
   writer:carve(uses["bind-read-only"] and survey.protected or {}, survey)
   if uses["mask"] then
+    writer:blank(survey)
     for _, entry in ipairs(M.to_mask(survey)) do
       local tree = path.resolved_tree_of(entry.path, survey.write)
       if tree then

@@ -183,6 +183,7 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, const struct
 		.notify = notify,
 		.timeout_ms = run->timeout_ms,
 		.grace_ms = run->grace_ms,
+		.input_grace_ms = run->input_grace_ms,
 		.in_from_fd = run->input	    ? -1 :
 			      pipes->source_fd >= 0 ? pipes->source_fd :
 						      run->stdin_fd,

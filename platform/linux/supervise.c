@@ -62,6 +62,7 @@ struct input {
 	const char *at;
 	size_t left;
 	bool is_open; /* the caller may still give more */
+	bool is_hung; /* nobody is left to write to the source, though it may hold something yet */
 };
 
 struct pc_supervisor {
@@ -70,8 +71,8 @@ struct pc_supervisor {
 	struct pc_result result;
 	struct stream out, err;
 	struct input in;
-	int64_t start_us, deadline_us, kill_us; /* -1: none */
-	bool is_killed;				/* kill_us is when to insist */
+	int64_t start_us, deadline_us, kill_us, unfed_us; /* -1: none */
+	bool is_killed;					  /* kill_us is when to insist */
 	bool init_is_dead, is_drained;
 	char *in_buffer;
 };
@@ -128,7 +129,7 @@ static void insist(struct pc_supervisor *s)
 /* SIGTERM first, so that the command can say what it was doing; everything dies when the grace is over. */
 static void begin_end(struct pc_supervisor *s)
 {
-	s->deadline_us = -1;
+	s->deadline_us = s->unfed_us = -1;
 	if (s->is_killed)
 		return;
 	if (s->how.grace_ms <= 0) {
@@ -137,6 +138,20 @@ static void begin_end(struct pc_supervisor *s)
 	}
 	order(s, PC_ORDER_TERM);
 	s->kill_us = now_us() + s->how.grace_ms * 1000;
+}
+
+/* Whoever talks to the command by its standard input has gone: so may it, and if it does not, it is made to. */
+static void end_without_input(struct pc_supervisor *s)
+{
+	if (s->how.input_grace_ms > 0 && s->kill_us < 0)
+		s->unfed_us = now_us() + s->how.input_grace_ms * 1000;
+}
+
+/* A command that does not read, or has closed its input, never sees the end. */
+static void note_hang_up(struct pc_supervisor *s)
+{
+	s->in.is_hung = true;
+	end_without_input(s);
 }
 
 /* Whether there may be more to read at once. */
@@ -199,6 +214,7 @@ static void read_source(struct pc_supervisor *s)
 		return;
 	if (n <= 0) {
 		s->in.source = -1; /* the caller's, not ours to close */
+		end_without_input(s);
 		return;
 	}
 	s->in.at = s->in_buffer;
@@ -217,6 +233,9 @@ static void write_input(struct pc_supervisor *s)
 	}
 	s->in.at += n;
 	s->in.left -= (size_t)n;
+	/* As long as the command takes what was written before, it has not seen the end. */
+	if (s->unfed_us >= 0)
+		end_without_input(s);
 }
 
 static void close_finished_input(struct pc_supervisor *s)
@@ -224,8 +243,10 @@ static void close_finished_input(struct pc_supervisor *s)
 	/* A terminal does not end: its user types the end. */
 	if (s->how.has_terminal || s->in.is_open)
 		return;
-	if (s->in.to >= 0 && !s->in.left && s->in.source < 0)
+	if (s->in.to >= 0 && !s->in.left && s->in.source < 0) {
 		close_at(&s->in.to);
+		end_without_input(s);
+	}
 }
 
 static void read_status(struct pc_supervisor *s)
@@ -246,7 +267,7 @@ static void read_status(struct pc_supervisor *s)
 	s->result.user_us = status.user_us;
 	s->result.system_us = status.system_us;
 	s->result.max_rss_kib = status.max_rss_kib;
-	s->deadline_us = -1; /* the command made it; only the sweep is left */
+	s->deadline_us = s->unfed_us = -1; /* the command made it; only the sweep is left */
 }
 
 /* The command's terminal takes the size of the user's. Source: ioctl_tty(2). */
@@ -307,6 +328,7 @@ static void fill_stream(const struct stream *stream, struct pollfd *from, struct
 static void fill_polls(const struct pc_supervisor *s, struct pollfd *polls)
 {
 	bool wants_more = s->in.to >= 0 && !s->in.left && s->in.source >= 0;
+	bool wants_end = s->how.input_grace_ms > 0 && !s->in.is_hung;
 
 	polls[WATCH_INIT] = (struct pollfd) { .fd = s->process.pidfd, .events = POLLIN };
 	polls[WATCH_STATUS] = (struct pollfd) { .fd = s->process.status_fd, .events = POLLIN };
@@ -314,7 +336,10 @@ static void fill_polls(const struct pc_supervisor *s, struct pollfd *polls)
 	fill_stream(&s->err, &polls[WATCH_ERR], &polls[WATCH_ERR_TO]);
 	/* Without bytes to write it is watched for the reader's going alone. */
 	polls[WATCH_IN] = (struct pollfd) { .fd = s->in.to, .events = s->in.left ? POLLOUT : 0 };
-	polls[WATCH_SOURCE] = (struct pollfd) { .fd = wants_more ? s->in.source : -1, .events = POLLIN };
+	polls[WATCH_SOURCE] = (struct pollfd) {
+		.fd = wants_more || wants_end ? s->in.source : -1,
+		.events = wants_more ? POLLIN : 0,
+	};
 	polls[WATCH_CANCEL] = (struct pollfd) { .fd = s->how.cancel_fd, .events = POLLIN };
 	polls[WATCH_WAKE] = (struct pollfd) { .fd = s->how.wake_fd, .events = POLLIN };
 	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd) { .fd = -1 };
@@ -332,6 +357,8 @@ static int next_timeout_ms(const struct pc_supervisor *s, int longest)
 		until = s->deadline_us;
 	if (s->kill_us >= 0 && (until < 0 || s->kill_us < until))
 		until = s->kill_us;
+	if (s->unfed_us >= 0 && (until < 0 || s->unfed_us < until))
+		until = s->unfed_us;
 	if (until < 0)
 		return longest;
 	left = (until - now_us() + 999) / 1000;
@@ -351,6 +378,8 @@ static void check_clock(struct pc_supervisor *s)
 	}
 	if (s->deadline_us >= 0 && now >= s->deadline_us) {
 		s->result.is_timed_out = true;
+		begin_end(s);
+	} else if (s->unfed_us >= 0 && now >= s->unfed_us) {
 		begin_end(s);
 	}
 }
@@ -389,8 +418,10 @@ static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 		write_output(s, &s->err);
 	if (polls[WATCH_STATUS].revents)
 		read_status(s);
-	if (polls[WATCH_SOURCE].revents)
+	if (polls[WATCH_SOURCE].revents & POLLIN || (polls[WATCH_SOURCE].revents && polls[WATCH_SOURCE].events))
 		read_source(s);
+	else if (polls[WATCH_SOURCE].revents)
+		note_hang_up(s);
 	if (polls[WATCH_IN].revents & POLLOUT)
 		write_input(s);
 	else if (polls[WATCH_IN].revents)
@@ -613,6 +644,7 @@ int pc_supervise_start(const struct pc_process *process, const struct pc_supervi
 		.start_us = now_us(),
 		.deadline_us = -1,
 		.kill_us = -1,
+		.unfed_us = -1,
 	};
 	struct pc_supervisor *s;
 	int rc;

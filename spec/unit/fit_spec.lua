@@ -4,7 +4,7 @@ local mechanisms = require("procage.mechanisms")
 local profile = require("procage.profile")
 
 local CLAUSES = {
-  "read", "write", "truncate", "metadata", "device_ioctl", "hidden", "stat", "read_only", "git", "handoff",
+  "read", "write", "truncate", "metadata", "device_ioctl", "hidden", "stat", "read_only", "ignored", "git", "handoff",
   "handoff_absent", "tmp", "network", "sockets", "abstract", "env", "signals", "ipc", "process_tree", "limits",
 }
 
@@ -34,6 +34,7 @@ local wishes = {
   wanting({ loopback = "host" }),
   wanting({ read = { "/usr" } }),
   wanting({ hidden = { "/w/.env" } }),
+  wanting({ ignored = { ".env" } }),
   wanting({ hidden = {}, read_only = {}, handoff = {}, limits = {} }),
   wanting({ git = "write", tmp = "shared" }),
   wanting({ write = {}, workspace = "/w" }),
@@ -258,6 +259,9 @@ describe("the clause", function()
     { "read_only", "docker", { read_only = { "/elsewhere" } }, "enforced", nil, "" },
     { "read_only", "docker", { read_only = {}, hidden = { "/w/.env" } }, "unenforced", "carve", "" },
     { "read_only", "docker", { read_only = { "/c/x" }, caches = { trees = { "/c" } } }, "unenforced", "carve", "" },
+    { "ignored", "full", { ignored = { ".env" } }, "unenforced", "replace", "mask" },
+    { "ignored", "docker", { ignored = { ".env" } }, "unenforced", "carve", "" },
+    { "ignored", "docker", {}, "enforced", nil, "" },
     { "git", "full", {}, "enforced", nil, "bind-read-only" },
     { "git", "docker", { git = "commit" }, "unenforced", "carve", "" },
     { "git", "docker", { git = "write" }, "enforced", nil, "" },

@@ -7,6 +7,7 @@ local function example()
     write = { "/w" },
     hidden = { "/h/.ssh" },
     read_only = {},
+    ignored = { "*.pem" },
     git = "commit",
     handoff = { ".envrc", ".vscode/tasks.json" },
     caches = { trees = { "/h/.cache" }, when = "write" },
@@ -15,6 +16,8 @@ local function example()
     loopback = "run",
     sockets = {},
     env = { drop = { "*_TOKEN" }, set = { B = "2", A = "" }, keep = { "GH_TOKEN" } },
+    programs = "path",
+    wrap = "tree",
     signals = "run",
     limits = { cpu_ms = 5, timeout_ms = 600000 },
     accept = { "stat" },
@@ -38,11 +41,13 @@ describe("a profile", function()
 
   it("is spelt in one order, lists as arrays even when empty", function()
     assert.equal(
-      '{"workspace":"/w","read":"all","write":["/w"],"hidden":["/h/.ssh"],"read_only":[],"git":"commit",'
+      '{"workspace":"/w","read":"all","write":["/w"],"hidden":["/h/.ssh"],"read_only":[],'
+        .. '"ignored":["*.pem"],"git":"commit",'
         .. '"handoff":[".envrc",".vscode/tasks.json"],"caches":{"trees":["/h/.cache"],"when":"write"},"tmp":"private",'
         .. '"network":{"ports":[443,8080]},"loopback":"run","sockets":[],'
-        .. '"env":{"drop":["*_TOKEN"],"set":{"A":"","B":"2"},"keep":["GH_TOKEN"]},"signals":"run",'
-        .. '"limits":{"timeout_ms":600000,"cpu_ms":5},"accept":["stat"],"lift":["/h/.npmrc"],"unenforced":[]}',
+        .. '"env":{"drop":["*_TOKEN"],"set":{"A":"","B":"2"},"keep":["GH_TOKEN"]},'
+        .. '"programs":"path","wrap":"tree","signals":"run","limits":{"timeout_ms":600000,"cpu_ms":5},'
+        .. '"accept":["stat"],"lift":["/h/.npmrc"],"unenforced":[]}',
       profile.to_json(example())
     )
   end)

@@ -108,6 +108,15 @@ local function list_lines(fitted, home)
     return row.name
   end, "runs")
   lines[#lines + 1] = ""
+  if #fitted.ignored > 0 then
+    lines[#lines + 1] = "Files that read as empty where git ignores them (--lift NAME)"
+    add_reasons(lines, fitted.ignored, lists.ignored, function(row)
+      return row.pattern
+    end, function(row)
+      return row.pattern
+    end, "reason")
+    lines[#lines + 1] = ""
+  end
   lines[#lines + 1] = "Variables that are dropped (--env NAME=VALUE sets one)"
   add_reasons(lines, fitted.env.drop, lists.env_drop, function(row)
     return row.pattern

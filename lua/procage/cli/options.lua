@@ -107,7 +107,8 @@ local POLICY = {
     flags = "--policy",
     arg = "<policy>",
     convert = path("--policy"),
-    help = "A shipped policy, speccoder (the default) or off, or the path of a policy script.",
+    help = "A shipped policy (speccoder, the default, in-place, own-command, mcp-server, off) or the path of a script."
+      .. " docs/policies.md has them.",
   },
   {
     flags = "--option",

@@ -9,6 +9,7 @@ return {
   covers = {
     read = "covers the files of /proc and /sys that show the kernel's memory",
     hidden = "an empty mount lies over the path",
+    ignored = "an empty file lies over the path",
     stat = "what is beneath the mount cannot be named",
   },
 }
