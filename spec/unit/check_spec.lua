@@ -78,7 +78,7 @@ keep = ["GITHUB_TOKEN", "ANTHROPIC_API_KEY"]
     for text, expected in pairs({
       ["local x = = 1\n"] = "p.lua:1: ",
       ["\nerror('no')\n"] = "p.lua:2: no",
-      ["local new = require('procage.profile').new\nreturn function()\n  local p = new()\n  p:git('x')\nend"] = "p.lua:4: git: ",
+      ["local p = require('procage.profile')\nreturn function()\n  local x = p.new()\n  x:git(1)\nend"] = "p.lua:4: git: ",
       ["return 3"] = "p.lua: returns 3, expected a function",
       ["return function() return io.open('/etc/passwd') end"] = "p.lua:1: ",
       ["return function()\n  while true do end\nend"] = "p.lua:2: ",
