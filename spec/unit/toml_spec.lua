@@ -170,6 +170,20 @@ writable = [
     assert.is_table((toml.parse(("#"):rep(262144))))
   end)
 
+  it("refuses letters of every alphabet where a bare key would begin, and keeps them in strings", function()
+    -- One of the parser's own tables has holes there.
+    for code = 0x80, 0x10ffff do
+      if (code < 0x600 or code % 97 == 0) and (code < 0xd800 or code > 0xdfff) then
+        local letter = utf8.char(code)
+        local value = toml.parse(letter .. "x = 1\n")
+        -- White space and line ends of Unicode's are none of TOML's.
+        assert.is_nil(value, ("U+%04X"):format(code))
+        assert.is_nil((toml.parse("x = " .. letter .. "\n")))
+        assert.equal(letter, assert(toml.parse(('"%s" = "%s"\n'):format(letter, letter)))[letter])
+      end
+    end
+  end)
+
   it("is text: another type is the caller's mistake", function()
     assert.error(function()
       core.toml(3)
