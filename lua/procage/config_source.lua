@@ -13,6 +13,7 @@ local TABLE = "sandbox"
 ---@class procage.ConfigSource
 ---@field value? table  what it says, not checked; nil: it is not readable, and `problems` say why
 ---@field problems string[]
+---@field where fun(key: string): string?  "file:line" of a key path that it says; of JSON the file alone
 ---@field locate fun(message: string): string, integer?  a message that begins with a key, with file and line before it
 
 ---@param source string
@@ -20,6 +21,7 @@ local TABLE = "sandbox"
 local function broken(source, message)
   return {
     problems = { message },
+    where = function() end,
     locate = function(text)
       return source .. ": " .. text
     end,
@@ -69,6 +71,7 @@ function M.toml(text, source, keys)
     return {
       value = {},
       problems = astray(value, mark, source, keys),
+      where = function() end,
       locate = function(message)
         return source .. ": " .. message
       end,
@@ -80,6 +83,10 @@ function M.toml(text, source, keys)
   return {
     value = own,
     problems = {},
+    where = function(key)
+      local found, is_whole = toml.find(own_mark, key)
+      return is_whole and ("%s:%d"):format(source, found.line) or nil
+    end,
     locate = function(message)
       local line = toml.find(own_mark, message:match("^(.-): ") or "").line
       return ("%s:%d: %s.%s"):format(source, line, TABLE, message), line
@@ -98,6 +105,9 @@ function M.json(text, source)
   return {
     value = value,
     problems = {},
+    where = function(key)
+      return value[key:match("^[%w_]+")] ~= nil and source or nil
+    end,
     locate = function(told)
       return source .. ": " .. told
     end,

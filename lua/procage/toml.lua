@@ -32,6 +32,7 @@ end
 ---@param mark procage.TomlMark
 ---@param key string
 ---@return procage.TomlMark
+---@return boolean is_whole  all of it is there
 function M.find(mark, key)
   local at, rest = mark, key
   while rest ~= "" and at.items do
@@ -54,7 +55,7 @@ function M.find(mark, key)
     end
     at, rest = found, rest:sub(length + 1)
   end
-  return at
+  return at, rest == ""
 end
 
 return M

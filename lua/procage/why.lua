@@ -44,6 +44,9 @@ local FIELDS = {
 --- Lists of the configuration that policies take entries from.
 local CONFIG_LISTS = { "hidden", "writable", "readable", "read_only", "sockets" }
 
+--- Words of the configuration that policies hand on.
+local CONFIG_WORDS = { network = true, loopback = true, git = true, tmp = true }
+
 local function add(list, text)
   for _, known in ipairs(list) do
     if known == text then
@@ -75,6 +78,10 @@ local function sources(policy, verdict)
   end
   local exact, all = {}, {}
   for _, field in ipairs(FIELDS[verdict.clause] or {}) do
+    local at = CONFIG_WORDS[field] and policy.key_source and policy.key_source(field)
+    if at then
+      add(from, at)
+    end
     for _, note in ipairs(source and source.notes or {}) do
       if note.field == field and note.at then
         add(all, note.at)

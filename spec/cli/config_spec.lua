@@ -50,11 +50,7 @@ describe("procage-lua run", function()
     local got, result = writes(b)
     assert.is_false(got)
     local told = 'procage: %s may only narrow; not granted: network = "all", writable = ["%s"]; to accept it: --config %s\n'
-    local line = told:format(
-      file,
-      b.outside,
-      file
-    )
+    local line = told:format(file, b.outside, file)
     assert.matches(line, result.stderr, 1, true)
     assert.is_true((writes(b, { "--config", file })))
     assert.not_matches("may only narrow", b:cli({ "-q" }, "true").stderr, 1, true)
@@ -114,6 +110,35 @@ print("reached")]]):format(server.port))
     assert.equal(2, result.status)
     assert.matches("a file is expected, not a link", result.stderr, 1, true)
     assert.not_matches("root:", result.stderr, 1, true)
+  end)
+
+  it("runs plainly where nothing can confine only when whoever is believed says so in so many words", function()
+    box.skip_without("strace")
+    local b <close> = box.new()
+    local build = os.getenv("PROCAGE_BUILD") or "build/dev"
+    build = build:sub(1, 1) == "/" and build or box.shell("pwd -P") .. "/" .. build
+    -- A machine with neither Landlock nor user namespaces.
+    local poor = { build .. "/no_userns", "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=landlock_create_ruleset" }
+    for _, word in ipairs({ "-e", "inject=landlock_create_ruleset:error=ENOSYS", build .. "/bin/procage-lua", "run" }) do
+      poor[#poor + 1] = word
+    end
+    local function run(args)
+      local words = table.move(args, 1, #args, #poor + 1, table.move(poor, 1, #poor, 1, {}))
+      return b:run_unconfined(table.move({ "--", "/bin/sh", "-c", TRY }, 1, 4, #words + 1, words))
+    end
+    b:write("outside/auto.toml", "[sandbox]\nmode = 'auto'\n")
+    b:write("outside/silent.toml", "[sandbox]\n")
+    b:write("workspace/speccoder.toml", "[sandbox]\nmode = 'auto'\n")
+    for _, args in ipairs({ {}, { "--config", b:path("outside/silent.toml") }, { "--set", "mode=required" } }) do
+      local result = run(args)
+      assert.equal(126, result.status)
+      assert.matches("SANDBOX-UNAVAILABLE: ", result.stderr, 1, true)
+      assert.is_false(b:exists("outside/file"))
+    end
+    local result = run({ "--config", b:path("outside/auto.toml") })
+    assert.equal(0, result.status, result.stderr)
+    assert.matches("procage: nothing is confined: ", result.stderr, 1, true)
+    assert.is_true(b:exists("outside/file"))
   end)
 
   it("gives the network to a command that the configuration names", function()

@@ -17,9 +17,30 @@ M.WORKSPACE_FILE, M.USER_FILE = "speccoder.toml", "procage/config.toml"
 ---@field config table  checked, not completed
 ---@field files string[]  absolute: no command may write them
 ---@field notices string[]
+---@field where fun(key: string): string?  which file and line says a key, as `network` or `hidden[2]`
+
+local function nowhere() end
+
+--- Where a key of a narrowed configuration is said: entries that were added to a list stand behind those it had.
+---@param base table
+---@param config table  narrowed
+---@param where fun(key: string): string?
+---@param where_extra fun(key: string): string?
+---@return fun(key: string): string?
+local function layered(base, config, where, where_extra)
+  return function(key)
+    local name, index = key:match("^([%w_]+)%[(%d+)%]$")
+    if not name then
+      name = key:match("^[%w_]+") or key
+      return (config[name] == base[name] and where or where_extra)(key)
+    end
+    local count, number = #(base[name] or {}), math.tointeger(tonumber(index))
+    return number > count and where_extra(("%s[%d]"):format(name, number - count)) or where(key)
+  end
+end
 
 ---@param file string
----@return table? value
+---@return procage.ConfigSource? source
 ---@return string? message
 local function read(file)
   local source, message = config_room.read_file(file)
@@ -28,7 +49,7 @@ local function read(file)
   elseif #source.problems > 0 then
     return nil, config_room.summary(source.problems)
   end
-  return source.value
+  return source
 end
 
 --- Where the user's own configuration is, whether it is there or not; nil without a home.
@@ -48,11 +69,11 @@ end
 ---@return procage.cli.ConfigFile?
 ---@return string? message
 function M.named(named, file)
-  local config, message = read(file)
-  if not config then
+  local source, message = read(file)
+  if not source then
     return nil, "--config " .. message
   end
-  return { config = config, files = { file, named }, notices = {} }
+  return { config = source.value, files = { file, named }, notices = {}, where = source.where }
 end
 
 --- Narrows a configuration by a file that commands, or whoever made the workspace, may have written.
@@ -77,6 +98,7 @@ local function narrow(found, file)
     return nil, config_room.summary(source.problems)
   end
   local config, refused = layers.narrow(found.config, source.value)
+  found.where = layered(found.config, config, found.where, source.where)
   found.config = config
   found.files[#found.files + 1] = file
   if #refused > 0 then
@@ -94,17 +116,17 @@ end
 ---@return procage.cli.ConfigFile?
 ---@return string? message
 function M.default(root, variables)
-  local found = { config = {}, files = {}, notices = {} }
+  local found = { config = {}, files = {}, notices = {}, where = nowhere }
   local user = M.user_file(variables)
   local file = user and core.real_path(user)
   -- In the workspace it is what commands can write, whoever wrote it.
   local is_inside = file and (path_text.is_beneath(file, root) or path_text.is_beneath(user, root))
   if file and not is_inside then
-    local config, message = read(file)
-    if not config then
+    local source, message = read(file)
+    if not source then
       return nil, message
     end
-    found.config, found.files = config, { file, user }
+    found.config, found.files, found.where = source.value, { file, user }, source.where
   elseif is_inside then
     local ok, message = narrow(found, file)
     if not ok then

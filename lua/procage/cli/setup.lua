@@ -304,7 +304,14 @@ function M.load(chosen, argv)
   }
   local function load(network)
     config.network = network or config.network
-    return procage.policy.load(name, config, options)
+    local loaded, why, errno = procage.policy.load(name, config, options)
+    if loaded then
+      -- Options win over the file, and what they say stands in no line.
+      loaded.key_source = function(key)
+        return not (key == "network" and chosen.network or key == "git" and chosen.git) and file.where(key) or nil
+      end
+    end
+    return loaded, why, errno
   end
   local policy, code
   policy, message, code = load()
