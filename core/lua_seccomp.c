@@ -2,7 +2,7 @@
  * seccomp filters for Lua. A filter is a string: classic BPF, 8 bytes an instruction.
  *
  *   seccomp_filter{ groups = { "sysv", "kill_all", "peers", "listen" }, inet=, datagram=, tcp_only=, mediated=, loopback=,
- *     no_unix=, observed= } -> string | nil, message, errno
+ *     no_unix=, observed=, names= } -> string | nil, message, errno
  *   seccomp_deny_net() -> the filter without groups and without inet
  *   seccomp_refused_calls() -> { { name=, number=, error=, groups = { "always" }, since=, why=, notice= }... }
  *   seccomp_install(string) -> true | nil, message, errno      on the calling thread; no_new_privs must be set
@@ -92,7 +92,7 @@ static int push_compiled(lua_State *L, const struct pc_filter_spec *spec)
 static int seccomp_filter(lua_State *L)
 {
 	static const char *const keys[] = { "groups",	"inet",	   "datagram", "tcp_only", "mediated",
-					    "loopback", "no_unix", "observed", NULL };
+					    "loopback", "no_unix", "observed", "names",	   NULL };
 	struct pc_filter_spec spec = { 0 };
 
 	pc_check_options(L, 1, keys);
@@ -101,6 +101,7 @@ static int seccomp_filter(lua_State *L)
 	spec.datagram = pc_option_boolean(L, 1, "datagram");
 	spec.tcp_only = pc_option_boolean(L, 1, "tcp_only");
 	spec.mediated = pc_option_boolean(L, 1, "mediated");
+	spec.names = pc_option_boolean(L, 1, "names");
 	spec.observed = pc_option_boolean(L, 1, "observed");
 	spec.loopback = pc_option_boolean(L, 1, "loopback");
 	spec.no_unix = pc_option_boolean(L, 1, "no_unix");

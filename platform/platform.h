@@ -123,6 +123,7 @@ struct pc_filter_spec {
 	bool datagram;	     /* ... also SOCK_DGRAM ones */
 	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
 	bool no_unix;  /* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
+	bool names;    /* calls that make a name are notifications, for the broker to perform */
 	bool observed; /* calls that name files are notifications */
 	bool loopback; /* bind, listen and connect(2) are notifications, for addresses of TCP are judged; with inet and tcp_only */
 	bool tcp_only; /* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */

@@ -49,6 +49,7 @@ return function(config, ctx, lift)
   p:hidden(hidden, expand(config.hidden, ctx.home))
   p:git(config.git)
   p:handoff(rows.handoff(lift, config.git))
+  p:handoff_absent(config.handoff_absent)
   if config.caches ~= "none" then
     p:caches(rows.caches(ctx, hidden), config.caches)
   end

@@ -172,17 +172,17 @@ local handoff = {
   },
 }
 
---- No mechanism yet: a mount covers only a name that exists, and a placeholder would be left behind in the tree.
-local handoff_absent = {
-  {
-    all = {},
-    gap = "trust_handoff",
-    reason = "a mount can cover only a name that exists",
-    effect = "hand-off files that did not exist can be made, and are there until the run is dead",
-    lift = "nothing in this version",
-    guard = "moved out of the tree and reported once the run is dead",
-  },
+--- A mount covers only a name that exists, and a placeholder would be left behind in the tree.
+local handoff_moved = {
+  all = {},
+  gap = "trust_handoff",
+  reason = "a mount can cover only a name that exists",
+  effect = "hand-off files that did not exist can be made, and are there until the run is dead",
+  lift = "handoff_absent=refuse refuses them; each name that is made then costs some 30 us more (docs/mechanisms.md)",
+  guard = "moved out of the tree and reported once the run is dead",
 }
+local handoff_absent = { handoff_moved }
+local handoff_refused = { { all = { "mediated-names" } }, handoff_moved }
 
 local tmp_private = {
   {
@@ -495,7 +495,10 @@ return {
       if #profile.handoff == 0 then
         return nothing("no hand-off file is named")
       end
-      return writes_something(profile) and handoff_absent or nothing("nothing is writable")
+      if not writes_something(profile) then
+        return nothing("nothing is writable")
+      end
+      return profile.handoff_absent == "refuse" and handoff_refused or handoff_absent
     end,
   },
   {

@@ -16,6 +16,7 @@ local profile = require("procage.profile")
 ---@field network_allow_prefix string[][]  beginnings of such commands
 ---@field loopback "run"|"host"
 ---@field git "read"|"commit"|"write"
+---@field handoff_absent "move"|"refuse"
 ---@field writable string[]  paths; `~` is home
 ---@field readable string[]
 ---@field hidden string[]
@@ -184,6 +185,7 @@ local schema = {
   { name = "network_allow_prefix", check = commands(2), default = {} },
   { name = "loopback", check = check.one_of({ "run", "host" }), default = "run" },
   { name = "git", check = check.one_of({ "read", "commit", "write" }), default = "read" },
+  { name = "handoff_absent", check = check.one_of({ "move", "refuse" }), default = "move" },
   { name = "writable", check = paths, default = {} },
   { name = "readable", check = paths, default = {} },
   { name = "hidden", check = paths, default = {} },

@@ -159,6 +159,12 @@ local function describe_namespaces(raw)
   return "nested", "signals", ("%s(%s): a sandbox cannot start inside this one"):format(raw.call, what)
 end
 
+--- Calls that make a name; one that stayed absent comes with the name.
+local NAMING = {
+  open = true, openat = true, creat = true, mkdir = true, mkdirat = true, mknod = true, mknodat = true, link = true,
+  linkat = true, symlink = true, symlinkat = true, rename = true, renameat = true, renameat2 = true,
+}
+
 ---@return string kind, string clause, string text, table? change, table? asks
 local function describe(raw, fitted)
   if raw.call == "connect" then
@@ -171,6 +177,8 @@ local function describe(raw, fitted)
     return describe_socket(raw, fitted)
   elseif raw.call == "clone" or raw.call == "unshare" then
     return describe_namespaces(raw)
+  elseif NAMING[raw.call] and raw.address then
+    return "path", "handoff_absent", ("make %s, a name that others run (%s)"):format(escape(raw.address), raw.call)
   elseif NESTING[raw.call] then
     return "nested", "write", raw.call .. ": mounts cannot be changed in here"
   end

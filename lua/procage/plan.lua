@@ -129,6 +129,7 @@ function M.filter(profile, host, uses, is_observed)
     loopback = is_loopback,
     no_unix = uses["seccomp-no-unix"] or false,
     observed = is_observed or false,
+    names = uses["mediated-names"] or false,
   }
 end
 
@@ -154,7 +155,7 @@ local function write_filter(out, profile, host, uses, denials)
     return nil, message, code
   end
   local filter = { a = out:bytes(bpf), value = #bpf // 8 }
-  if is_mediated(uses) or denials ~= "off" then
+  if is_mediated(uses) or uses["mediated-names"] or denials ~= "off" then
     filter.b, filter.notify = denials == "off" and filter.a or out:bytes(core.seccomp_notified(bpf)), true
   end
   out:add("seccomp", filter)
@@ -176,6 +177,16 @@ local function write_socket_trees(out, profile, survey, uses)
   end
   for _, name in ipairs(survey.covered) do
     out:add("socket_tree", { a = name })
+  end
+end
+
+--- Names that stay absent, where making names is mediated: as the run sees the roots.
+local function write_absent_names(out, survey)
+  for _, root in ipairs(survey.watch.roots) do
+    out:add("name_root", { a = root })
+  end
+  for _, name in ipairs(survey.watch.names) do
+    out:add("name_absent", { a = "/" .. name:lower() })
   end
 end
 
@@ -230,6 +241,9 @@ function M.make(profile, host, survey, denials)
   end
   if uses["mediated-loopback"] then
     out:add("loopback", { value = LOOPBACK[profile.loopback] })
+  end
+  if uses["mediated-names"] then
+    write_absent_names(out, survey)
   end
   local flags = namespaces(uses)
   if flags ~= 0 then

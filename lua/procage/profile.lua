@@ -32,6 +32,7 @@ local path = require("procage.path")
 ---@field ignored string[]  patterns of names: such a file in a writable tree reads as empty when git ignores it
 ---@field git "read"|"commit"|"write"  what of the workspace's own git directory can be written
 ---@field handoff string[]  names of files that make someone else run code later
+---@field handoff_absent "move"|"refuse"  those that do not exist: moved out when the run is dead, or not made at all
 ---@field caches { trees: string[], when: "write"|"fetch" }  `fetch`: writable only for a run that has the network
 ---@field tmp "private"|"shared"
 ---@field network procage.Network
@@ -176,6 +177,7 @@ local schema = {
   { name = "ignored", check = check.list(check.text), shape = LIST, absent = {} },
   { name = "git", check = check.one_of({ "read", "commit", "write" }), absent = "read" },
   { name = "handoff", check = check.list(check.relative_name), shape = LIST, absent = {} },
+  { name = "handoff_absent", check = check.one_of({ "move", "refuse" }), absent = "move" },
   {
     name = "caches",
     check = check.record(cache_fields, "field"),
@@ -378,6 +380,11 @@ end
 ---@param want procage.Network
 function methods:network(want)
   set(self, "network", deep_copy(want))
+end
+
+---@param what "move"|"refuse"
+function methods:handoff_absent(what)
+  set(self, "handoff_absent", what)
 end
 
 ---@param whose "run"|"host"

@@ -103,28 +103,41 @@ static const char *text_of(const struct pc_plan *plan, const struct pc_image *im
 	return plan->text + reference;
 }
 
-/* The trees beneath which the broker connects, as offsets of texts in the block. */
-static void put_socket_trees(struct layout *to, struct pc_image *image, const struct pc_plan *plan)
+/* What the broker goes by: the texts of one operation, as offsets in the block. */
+static uint32_t put_list(struct layout *to, const struct pc_image *image, const struct pc_plan *plan, uint32_t code,
+			 uint32_t *offset)
 {
 	uint32_t count = 0, i;
 	uint64_t *at;
 
 	for (i = 0; i < plan->op_count; i++)
-		count += plan->ops[i].code == PC_OP_SOCKET_TREE;
-	image->socket_trees_offset = reserve_array(to, count, 0);
-	image->socket_trees = count;
-	at = (uint64_t *)(void *)(to->block + image->socket_trees_offset);
+		count += plan->ops[i].code == code;
+	*offset = reserve_array(to, count, 0);
+	at = (uint64_t *)(void *)(to->block + *offset);
 	for (i = 0; i < plan->op_count; i++)
-		if (plan->ops[i].code == PC_OP_SOCKET_TREE)
+		if (plan->ops[i].code == code)
 			*at++ = put_text(to, text_of(plan, image, plan->ops[i].a));
+	return count;
 }
 
-static size_t socket_trees_size(const struct pc_plan *plan, const struct pc_command *command)
+static void put_lists(struct layout *to, struct pc_image *image, const struct pc_plan *plan)
 {
-	size_t size = 16, i;
+	image->socket_trees = put_list(to, image, plan, PC_OP_SOCKET_TREE, &image->socket_trees_offset);
+	image->roots = put_list(to, image, plan, PC_OP_NAME_ROOT, &image->roots_offset);
+	image->names = put_list(to, image, plan, PC_OP_NAME_ABSENT, &image->names_offset);
+}
+
+static bool is_listed(uint32_t code)
+{
+	return code == PC_OP_SOCKET_TREE || code == PC_OP_NAME_ROOT || code == PC_OP_NAME_ABSENT;
+}
+
+static size_t lists_size(const struct pc_plan *plan, const struct pc_command *command)
+{
+	size_t size = 64, i;
 
 	for (i = 0; i < plan->op_count; i++) {
-		if (plan->ops[i].code != PC_OP_SOCKET_TREE)
+		if (!is_listed(plan->ops[i].code))
 			continue;
 		size += sizeof(uint64_t);
 		if (!(plan->ops[i].a & PC_TEXT_RUN))
@@ -167,7 +180,7 @@ static void put_chosen(struct pc_image *image, const struct pc_command *command)
 int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
 		   const struct pc_command *command, struct pc_image **built)
 {
-	size_t size = image_size(plan_size, command) + socket_trees_size(plan, command);
+	size_t size = image_size(plan_size, command) + lists_size(plan, command);
 	struct layout to = { .used = sizeof(struct pc_image) };
 	struct pc_image *image;
 
@@ -206,7 +219,7 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 		free(image);
 		return -EINVAL;
 	}
-	put_socket_trees(&to, image, plan);
+	put_lists(&to, image, plan);
 	*built = image;
 	return 0;
 }

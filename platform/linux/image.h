@@ -47,10 +47,11 @@ struct pc_image {
 	/* Arrays of uint64_t offsets, 8-byte aligned; the process that uses one turns it into pointers where it stands. */
 	uint32_t argv_offset, argc; /* one spare slot stands before argv[0], for a shell */
 	uint32_t envp_offset, envc;
-	uint32_t programs_offset, programs;	    /* the paths to try, as execvp(3) would */
-	uint32_t socket_trees_offset, socket_trees; /* beneath these the broker connects; stay offsets */
-	uint32_t run_text[PC_RUN_TEXTS];	    /* 0: not in this run */
-	uint32_t chosen_major, chosen_minor;	    /* PC_IMAGE_CHOSEN, as statx(2) says them */
+	uint32_t programs_offset, programs;		   /* the paths to try, as execvp(3) would */
+	uint32_t socket_trees_offset, socket_trees;	   /* beneath these the broker connects; stay offsets */
+	uint32_t roots_offset, roots, names_offset, names; /* names that stay absent below the roots; stay offsets */
+	uint32_t run_text[PC_RUN_TEXTS];		   /* 0: not in this run */
+	uint32_t chosen_major, chosen_minor;		   /* PC_IMAGE_CHOSEN, as statx(2) says them */
 	uint64_t chosen_ino;
 	int64_t chosen_ctime_ns;
 };

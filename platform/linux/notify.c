@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "filter_eval.h"
 #include "loopback.h"
+#include "name_calls.h"
 #include "observe.h"
 #include "uapi.h"
 
@@ -49,7 +50,8 @@ struct pc_notify {
 	size_t pending_count, pending_room;
 	struct pc_loopback *loopback; /* NULL: no address of the internet is judged */
 	struct pc_denials denials;
-	struct pc_observer *observer; /* NULL: nobody looks */
+	struct pc_observer *observer;	  /* NULL: nobody looks */
+	struct pc_name_calls *name_calls; /* NULL: none was met yet */
 };
 
 /* ---- records -------------------------------------------------------------------------------------------------------------- */
@@ -339,6 +341,17 @@ static void look_and_continue(const struct pc_notify *notify, const struct secco
 		;
 }
 
+static int make_name(struct pc_notify *notify, const struct seccomp_notif *request, const struct pc_denial *denial)
+{
+	if (notify->observer)
+		pc_observe(notify->observer, request->pid, &request->data);
+	if (notify->broker_fd < 0)
+		return -EACCES;
+	if (!notify->name_calls)
+		notify->name_calls = pc_name_calls_open(notify->listener_fd, notify->broker_fd);
+	return notify->name_calls ? pc_name_calls_send(notify->name_calls, request, denial) : -ENOMEM;
+}
+
 static void serve_request(struct pc_notify *notify, const struct seccomp_notif *request)
 {
 	uint32_t would = pc_filter_answer(notify->answers, notify->answer_count, &request->data);
@@ -356,6 +369,12 @@ static void serve_request(struct pc_notify *notify, const struct seccomp_notif *
 		return;
 	}
 	describe(&denial, request);
+	if (would == (SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME)) {
+		rc = make_name(notify, request, &denial);
+		if (rc < 0)
+			answer(notify, request->id, rc);
+		return;
+	}
 	if ((would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF) {
 		rc = mediate(notify, request, &denial);
 		if (rc < 0)
@@ -422,6 +441,8 @@ static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply
 /* Without a broker nothing connects any more, and nobody waits for it. */
 static void lose_broker(struct pc_notify *notify)
 {
+	pc_name_calls_close(notify->name_calls);
+	notify->name_calls = NULL;
 	close(pc_take_fd(&notify->broker_fd));
 	while (notify->pending_count) {
 		const struct pending *pending = &notify->pending[--notify->pending_count];
@@ -431,7 +452,12 @@ static void lose_broker(struct pc_notify *notify)
 	}
 }
 
-static ssize_t receive_reply(const struct pc_notify *notify, struct pc_broker_reply *reply, int pair[2])
+union reply {
+	struct pc_broker_reply broker;
+	struct pc_names_reply names; /* where `magic` says so */
+};
+
+static ssize_t receive_reply(const struct pc_notify *notify, union reply *reply, int pair[2])
 {
 	union {
 		char bytes[CMSG_SPACE(2 * sizeof(int))];
@@ -449,22 +475,32 @@ static ssize_t receive_reply(const struct pc_notify *notify, struct pc_broker_re
 
 	n = recvmsg(notify->broker_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-		memcpy(pair, CMSG_DATA(header), 2 * sizeof(int));
+	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len <= CMSG_LEN(2 * sizeof(int)))
+		memcpy(pair, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
 	return n;
+}
+
+static void settle_name(struct pc_notify *notify, const struct pc_names_reply *reply, int fd)
+{
+	struct pc_denial denial;
+
+	if (notify->name_calls && pc_name_calls_settle(notify->name_calls, reply, fd, &denial))
+		record(notify, &denial);
 }
 
 void pc_notify_serve_broker(struct pc_notify *notify)
 {
-	struct pc_broker_reply reply;
+	union reply reply;
 	int pair[2] = { -1, -1 }, i;
 	ssize_t n;
 
 	n = receive_reply(notify, &reply, pair);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n == sizeof(reply))
-		settle(notify, &reply, pair);
+	if (n == sizeof(reply.names) && reply.names.magic == PC_NAMES_MAGIC)
+		settle_name(notify, &reply.names, pair[0]);
+	else if (n == sizeof(reply.broker))
+		settle(notify, &reply.broker, pair);
 	else
 		lose_broker(notify);
 	for (i = 0; i < 2; i++)
@@ -544,6 +580,7 @@ void pc_notify_close(struct pc_notify *notify, struct pc_result *result)
 	if (result)
 		result->denials = notify->denials;
 	pc_observer_close(notify->observer, result ? &result->accesses : NULL);
+	pc_name_calls_close(notify->name_calls);
 	if (notify->listener_fd >= 0)
 		close(notify->listener_fd);
 	if (notify->broker_fd >= 0)

@@ -10,6 +10,7 @@ struct pc_notify;
 /* What a filter's answer of SECCOMP_RET_USER_NOTIF says in its low bits, which the kernel does not read. */
 enum pc_notified {
 	PC_NOTIFIED_MEDIATE, /* somebody else performs it */
+	PC_NOTIFIED_NAME,    /* the broker performs it: it makes a name */
 	PC_NOTIFIED_OBSERVE, /* it goes on to the kernel as it is, seen by the path observer */
 };
 

@@ -8,6 +8,7 @@
 #include "seccomp_program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -438,6 +439,53 @@ static void path_block(struct program *p, const struct pc_filter_spec *spec)
 	ret(p, spec->observed ? SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_OBSERVE : ALLOW);
 }
 
+/* A call that makes a name, where some names stay absent: the broker makes it. */
+static void name_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	if (spec->names)
+		ret(p, SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME);
+	else
+		path_block(p, spec);
+}
+
+static void open_with(struct program *p, const struct pc_filter_spec *spec, unsigned int flags_arg)
+{
+	if (spec->names) {
+		load_arg_low(p, flags_arg);
+		ret_if_any_bit(p, O_CREAT, SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME);
+	}
+	path_block(p, spec);
+}
+
+static void open_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	open_with(p, spec, 1);
+}
+
+static void openat_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	open_with(p, spec, 2);
+}
+
+/* Its flags lie behind a pointer; every program that uses it has lived without it before Linux 5.6. */
+static void openat2_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	if (spec->names)
+		ret(p, REFUSE(ENOSYS));
+	else
+		path_block(p, spec);
+}
+
+/*
+ * The broker makes names under the run's rules and knows of no others: a sandbox that a command makes for itself in here would
+ * not bind it. So none is made; EOPNOTSUPP is the kernel's own answer where Landlock is there and switched off.
+ */
+static void landlock_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	ret(p, REFUSE(EOPNOTSUPP));
+}
+
 static void chmod_block(struct program *p, const struct pc_filter_spec *spec)
 {
 	refuse_set_uid(p, 1);
@@ -467,6 +515,8 @@ enum when {
 	WHEN_KILL_ALL_OR_PEERS,
 	WHEN_TCP_ONLY,
 	WHEN_OBSERVED,
+	WHEN_NAMES,
+	WHEN_NAMES_OR_OBSERVED,
 };
 
 static const struct pc_judged_call judged_calls[] = {
@@ -499,15 +549,16 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },
 	{ __NR_sendmmsg, WHEN_TCP_ONLY, sendmmsg_block },
 	{ __NR_setsockopt, WHEN_TCP_ONLY, setsockopt_block },
-/* The same calls as in observe.c, which knows where their names are; the chmod family is above. */
+	{ __NR_landlock_create_ruleset, WHEN_NAMES, landlock_block },
+/* The same calls as in observe.c and name_calls.c, which know where their names are; the chmod family is above. */
 #ifdef __NR_open /* x86_64 */
-	{ __NR_open, WHEN_OBSERVED, path_block },
-	{ __NR_creat, WHEN_OBSERVED, path_block },
-	{ __NR_mkdir, WHEN_OBSERVED, path_block },
-	{ __NR_mknod, WHEN_OBSERVED, path_block },
-	{ __NR_symlink, WHEN_OBSERVED, path_block },
-	{ __NR_link, WHEN_OBSERVED, path_block },
-	{ __NR_rename, WHEN_OBSERVED, path_block },
+	{ __NR_open, WHEN_NAMES_OR_OBSERVED, open_block },
+	{ __NR_creat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_mkdir, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_mknod, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_symlink, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_link, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_rename, WHEN_NAMES_OR_OBSERVED, name_block },
 	{ __NR_unlink, WHEN_OBSERVED, path_block },
 	{ __NR_rmdir, WHEN_OBSERVED, path_block },
 	{ __NR_chown, WHEN_OBSERVED, path_block },
@@ -517,15 +568,15 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_futimesat, WHEN_OBSERVED, path_block },
 #endif
 #ifdef __NR_renameat
-	{ __NR_renameat, WHEN_OBSERVED, path_block },
+	{ __NR_renameat, WHEN_NAMES_OR_OBSERVED, name_block },
 #endif
-	{ __NR_openat, WHEN_OBSERVED, path_block },
-	{ __NR_openat2, WHEN_OBSERVED, path_block },
-	{ __NR_mkdirat, WHEN_OBSERVED, path_block },
-	{ __NR_mknodat, WHEN_OBSERVED, path_block },
-	{ __NR_symlinkat, WHEN_OBSERVED, path_block },
-	{ __NR_linkat, WHEN_OBSERVED, path_block },
-	{ __NR_renameat2, WHEN_OBSERVED, path_block },
+	{ __NR_openat, WHEN_NAMES_OR_OBSERVED, openat_block },
+	{ __NR_openat2, WHEN_NAMES_OR_OBSERVED, openat2_block },
+	{ __NR_mkdirat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_mknodat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_symlinkat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_linkat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_renameat2, WHEN_NAMES_OR_OBSERVED, name_block },
 	{ __NR_unlinkat, WHEN_OBSERVED, path_block },
 	{ __NR_truncate, WHEN_OBSERVED, path_block },
 	{ __NR_fchownat, WHEN_OBSERVED, path_block },
@@ -561,6 +612,10 @@ bool pc_is_judged(const struct pc_judged_call *call, const struct pc_filter_spec
 		return spec->loopback;
 	case WHEN_OBSERVED:
 		return spec->observed;
+	case WHEN_NAMES:
+		return spec->names;
+	case WHEN_NAMES_OR_OBSERVED:
+		return spec->names || spec->observed;
 	}
 	return true;
 }

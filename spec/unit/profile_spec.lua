@@ -10,6 +10,7 @@ local function example()
     ignored = { "*.pem" },
     git = "commit",
     handoff = { ".envrc", ".vscode/tasks.json" },
+    handoff_absent = "move",
     caches = { trees = { "/h/.cache" }, when = "write" },
     tmp = "private",
     network = { ports = { 443, 8080 } },
@@ -43,7 +44,8 @@ describe("a profile", function()
     assert.equal(
       '{"workspace":"/w","read":"all","write":["/w"],"hidden":["/h/.ssh"],"read_only":[],'
         .. '"ignored":["*.pem"],"git":"commit",'
-        .. '"handoff":[".envrc",".vscode/tasks.json"],"caches":{"trees":["/h/.cache"],"when":"write"},"tmp":"private",'
+        .. '"handoff":[".envrc",".vscode/tasks.json"],"handoff_absent":"move",'
+        .. '"caches":{"trees":["/h/.cache"],"when":"write"},"tmp":"private",'
         .. '"network":{"ports":[443,8080]},"loopback":"run","sockets":[],'
         .. '"env":{"drop":["*_TOKEN"],"set":{"A":"","B":"2"},"keep":["GH_TOKEN"]},'
         .. '"programs":"path","wrap":"tree","signals":"run","limits":{"timeout_ms":600000,"cpu_ms":5},'

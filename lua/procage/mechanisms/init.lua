@@ -17,6 +17,7 @@ local files = {
   "mask",
   "mediated_connect",
   "mediated_loopback",
+  "mediated_names",
   "socket_masks",
   "bind_read_only",
   "private_tmp",

@@ -9,6 +9,7 @@
 #include "../broker.h"
 #include "../image.h"
 #include "../message.h"
+#include "../names.h"
 #include "../sys.h"
 
 #include <asm/fcntl.h>
@@ -33,13 +34,16 @@ struct unix_address {
 };
 
 struct job {
-	struct pc_broker_request request;
+	union {
+		struct pc_broker_request request;
+		struct pc_names_request names; /* where `magic` says so */
+	};
 	int socket, directory; /* -1: none */
 };
 
 static long receive(int fd, struct job *job)
 {
-	struct pc_io_vector vector = { &job->request, sizeof(job->request) };
+	struct pc_io_vector vector = { &job->names, sizeof(job->names) };
 	struct pc_control control = { .fds = { -1, -1 } };
 	struct pc_message message = {
 		.vectors = &vector,
@@ -299,9 +303,21 @@ static void forget_children(void)
 	pc_sys4(__NR_rt_sigaction, SIG_CHLD, pc_ptr(ignore), 0, sizeof(uint64_t));
 }
 
+static bool is_about_names(const struct job *job, long size)
+{
+	return size >= (long)PC_NAMES_HEADER && job->names.magic == PC_NAMES_MAGIC;
+}
+
+static void answer_names(const struct pc_image *image, int fd, const struct job *job, long size)
+{
+	const int descriptors[2] = { job->socket, job->directory };
+
+	pc_names_perform(image, fd, &job->names, size, descriptors);
+}
+
 void pc_broker_main(const struct pc_image *image, int requests_fd)
 {
-	struct job job;
+	static struct job job;
 	long rc;
 
 	forget_children();
@@ -311,7 +327,9 @@ void pc_broker_main(const struct pc_image *image, int requests_fd)
 			continue;
 		if (rc <= 0)
 			pc_sys_exit(0);
-		if (rc == (long)sizeof(job.request) && !answer_here(requests_fd, &job))
+		if (is_about_names(&job, rc))
+			answer_names(image, requests_fd, &job, rc);
+		else if (rc == (long)sizeof(job.request) && !answer_here(requests_fd, &job))
 			answer_in_child(image, requests_fd, &job);
 		if (job.socket >= 0)
 			pc_sys_close(job.socket);
