@@ -26,6 +26,8 @@ M.policy = {
   load = runner.load,
   load_script = policy.load_script,
   build_profile = policy.build_profile,
+  narrow = policy.narrow,
+  compose = policy.compose,
 }
 
 --- Loaded when they are asked for, since a run of the program does not need them: the module, and the name in it.

@@ -4,6 +4,7 @@
 
 local check = require("procage.check")
 local fit = require("procage.fit")
+local narrow = require("procage.narrow")
 local path = require("procage.path")
 local profile = require("procage.profile")
 local script = require("procage.script")
@@ -113,6 +114,31 @@ function M.declared(name_or_file, options)
   return result.options, result.help
 end
 
+--- What a script says as a layer: fields of a profile, or all of them when it returns a builder.
+---@param name_or_file string
+---@param config procage.Config
+---@param ctx procage.Context
+---@param options? procage.PolicyOptions
+---@return table? fields
+---@return string? message
+---@return string? file
+function M.build_layer(name_or_file, config, ctx, options)
+  local text, file = read(name_or_file, options or {})
+  if not text then
+    return nil, file
+  end
+  -- The options of the configuration are the policy's own.
+  local own = {}
+  for key, value in pairs(config) do
+    own[key] = key ~= "options" and value or nil
+  end
+  local result, message = script.run("policy", text, file, options, { config = own, ctx = ctx })
+  if not result then
+    return nil, message
+  end
+  return result.profile, nil, file
+end
+
 --- Builds the profile that a policy makes of a configuration; neither argument of the caller's can be changed by it.
 ---@param name_or_file string
 ---@param config procage.Config  as config.parse returns it
@@ -184,5 +210,7 @@ function M.admit(report, accept, mode)
   end
   return nil, "SANDBOX-UNAVAILABLE: not accepted: " .. table.concat(open, "\n  "), fit.UNAVAILABLE
 end
+
+M.narrow, M.compose = narrow.narrow, narrow.compose
 
 return M

@@ -107,9 +107,9 @@ local function resolve_caches(profile, context, notices)
   return granted
 end
 
---- Writable trees: the workspace, what the operator named, the caches.
+--- Writable trees: the workspace, when the policy writes it, what the operator named, the caches.
 local function resolve_write(profile, context, notices)
-  local write, caches = { context.workspace }, {}
+  local write, caches = { path.tree_of(context.workspace, profile.write) and context.workspace }, {}
   for i, name in ipairs(profile.caches.trees) do
     caches[i] = disk.resolve(name)
   end
@@ -150,11 +150,11 @@ end
 --- What is hidden wins: a writable tree in it is a contradiction that only its author can settle.
 local function check_hidden(profile, context, notices)
   local kept, hidden = {}, hidden_places(profile, context)
-  for i, tree in ipairs(profile.write) do
+  for _, tree in ipairs(profile.write) do
     local inside = path.resolved_tree_of(tree, hidden)
     if not inside then
       kept[#kept + 1] = tree
-    elseif i == 1 then
+    elseif tree == context.workspace then
       return nil, ("workspace %s lies in %s, which is hidden"):format(context.workspace, inside)
     else
       notices[#notices + 1] = ("procage: %s is not writable: it lies in %s, which is hidden"):format(tree, inside)

@@ -9,6 +9,7 @@ local fit = require("procage.fit")
 local handoff = require("procage.handoff")
 local hosts = require("procage.host")
 local inert = require("procage.inert")
+local json = require("procage.json")
 local model = require("procage.model")
 local outcomes = require("procage.outcome")
 local path = require("procage.path")
@@ -38,6 +39,7 @@ Policy.__index = Policy
 ---@field read_only? string[]  more than the policy says, absolute: whatever its script makes of the configuration
 ---@field hidden? string[]
 ---@field write? string[]
+---@field layers? { name: string, policy: string }[]  scripts that narrow what the policy gives, widest first
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 --- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
@@ -70,6 +72,41 @@ local function check_host(given, real)
   return true
 end
 
+--- One more layer over a profile.
+---@param layer { name: string, policy: string }
+---@return procage.Profile?
+---@return string? message
+local function add_layer(profile, layer, checked, context)
+  local fields, message, file = policy.build_layer(path.expand_home(layer.policy, context.home), checked, context)
+  if not fields then
+    return nil, message
+  end
+  local narrowed
+  narrowed, message = policy.narrow(profile, fields)
+  if not narrowed then
+    return nil, ("%s (%s layer): %s"):format(file, layer.name, message)
+  end
+  return narrowed
+end
+
+--- The layers were compared as they are spelt. A link in a tree of the base may lead out of it: compared again where everything
+--- really is.
+---@param wide procage.Profile  the base alone, not resolved yet
+---@param profile procage.Profile  resolved
+---@return string? message
+local function widened(wide, profile, options, caller)
+  local resolved, message = resolve.profile(wide, assert(resolve.context(options, caller)))
+  if not resolved then
+    return message --[[@as string]]
+  end
+  local trees = {}
+  for _, field in ipairs({ "read", "write", "sockets" }) do
+    trees[field] = profile[field]
+  end
+  local _, why = policy.narrow(resolved, trees)
+  return why and "layers, where their paths really lead: " .. why
+end
+
 --- The profile that a policy makes of a configuration, resolved on this disk.
 ---@return procage.Profile?
 ---@return table|string context  or the message
@@ -86,6 +123,13 @@ local function make_profile(name, checked, options, caller)
   if not profile then
     return nil, message
   end
+  local wide = #(options.layers or {}) > 0 and json.plain(profile) or nil
+  for _, layer in ipairs(options.layers or {}) do
+    profile, message = add_layer(profile, layer, checked, context)
+    if not profile then
+      return nil, message
+    end
+  end
   for _, key in ipairs({ "read_only", "hidden", "write" }) do
     table.move(options[key] or {}, 1, #(options[key] or {}), #profile[key] + 1, profile[key])
   end
@@ -93,13 +137,19 @@ local function make_profile(name, checked, options, caller)
   for _, tree in ipairs(checked.readable) do
     table.insert(context.visible, path.expand_home(tree, context.home))
   end
-  if checked.mode == "off" and not profile.unconfined then
+  if checked.mode == "off" and wide then
+    return nil, "mode: would widen: off, and there are layers that narrow"
+  elseif checked.mode == "off" and not profile.unconfined then
     profile.unconfined = "mode = off"
   end
   local notices
   profile, notices = resolve.profile(profile, context)
   if not profile then
     return nil, notices
+  end
+  message = wide and widened(wide, profile, options, caller)
+  if message then
+    return nil, message
   end
   return profile, context, notices, source
 end

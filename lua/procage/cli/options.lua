@@ -120,6 +120,13 @@ local POLICY = {
     help = "Set an option that the policy declares; --policy P --help lists them; once for each entry of a list.",
   },
   {
+    flags = "--narrow",
+    arg = "<file>",
+    many = true,
+    convert = path("--narrow"),
+    help = "A policy script that may only take away from what the policy gives; may be repeated.",
+  },
+  {
     flags = "--config",
     arg = "<file>",
     convert = path("--config"),
@@ -538,6 +545,7 @@ local function request_options(parsed)
     allow_read = parsed.allow_read or {},
     lift = parsed.lift or {},
     set = parsed.set or {},
+    narrow = parsed.narrow or {},
     option = parsed.option or {},
     real = parsed.real or false,
     env = parsed.env or {},

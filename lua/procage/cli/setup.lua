@@ -245,11 +245,34 @@ end
 ---@field executable? procage.Executable  the file that the command must be
 ---@field notices string[]  of the configuration
 
+--- Scripts that narrow whatever policy is chosen: the system's, the user's own, and those that are named.
+---@param chosen table
+---@param cwd string
+---@return { name: string, policy: string }[]? layers
+---@return string? message
+local function layers_of(chosen, cwd)
+  local layers, user = {}, config_files.user_file(os.getenv)
+  local known = { { name = "system", policy = "/etc/procage/narrow.lua" } }
+  known[2] = user and { name = "user", policy = path_text.join(path_text.parent(user) or "/", "narrow.lua") }
+  for _, layer in ipairs(known) do
+    layers[#layers + 1] = core.lstat(layer.policy) and layer or nil
+  end
+  for _, name in ipairs(chosen.narrow) do
+    local file, message = resolve("--narrow", name, cwd)
+    if not file then
+      return nil, message
+    end
+    layers[#layers + 1] = { name = "command", policy = file }
+  end
+  return layers
+end
+
 ---@class procage.cli.Settings
 ---@field config table
 ---@field root string
 ---@field policy string  its name, or the file of its script
 ---@field file table  what configuration gave: its files and notices
+---@field layers { name: string, policy: string }[]
 ---@field read_only string[]  files that decide, where a command could write them
 
 --- What the options come to, before the policy is loaded.
@@ -277,7 +300,15 @@ function M.settings(chosen, cwd)
     end
   end
   local read_only = table.move(scripts --[[@as string[] ]], 1, #scripts, #file.files + 1, file.files)
-  return { config = config, root = root, policy = name, file = file, read_only = read_only }
+  local layers
+  layers, message = layers_of(chosen, cwd)
+  if not layers then
+    return nil, message
+  end
+  for _, layer in ipairs(layers) do
+    read_only[#read_only + 1] = layer.policy
+  end
+  return { config = config, root = root, policy = name, file = file, read_only = read_only, layers = layers }
 end
 
 --- The policy that the options ask for.
@@ -301,6 +332,7 @@ function M.load(chosen, argv)
     root = root,
     explains = chosen.host_file ~= nil,
     read_only = settings.read_only,
+    layers = settings.layers,
   }
   local function load(network)
     config.network = network or config.network
