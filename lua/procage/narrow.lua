@@ -17,6 +17,7 @@ local LADDERS = {
   git = { "read", "commit", "write" },
   tmp = { "private", "shared" },
   loopback = { "run", "host" },
+  programs = { "path", "any" },
 }
 
 local function place_in(ladder, word)
@@ -97,7 +98,7 @@ for field, ladder in pairs(LADDERS) do
   end
 end
 
-for _, field in ipairs({ "hidden", "read_only", "handoff" }) do
+for _, field in ipairs({ "hidden", "read_only", "ignored", "handoff" }) do
   rules[field] = joined
 end
 
@@ -223,6 +224,9 @@ function rules.signals(_, wanted)
   return wanted
 end
 
+--- Which form a command is started in gives it nothing.
+rules.wrap = rules.signals
+
 function rules.unconfined(base, wanted)
   if not base then
     return nil, "nothing would be confined"
@@ -269,7 +273,11 @@ function M.narrow(base, extra)
   local result = profiles.plain(base)
   for _, field in ipairs(profiles.fields) do
     if extra[field] ~= nil then
-      local value, more = rules[field](whole[field], extra[field], whole)
+      local rule = rules[field]
+      if not rule then
+        return nil, field .. ": no layer may speak of it"
+      end
+      local value, more = rule(whole[field], extra[field], whole)
       if value == nil then
         return nil, ("%s: would widen: %s"):format(field, more)
       end
@@ -286,6 +294,9 @@ end
 ---@class procage.Layer
 ---@field name string  "system", "user", "project", "command": for messages
 ---@field profile table  as `narrow` takes it; the first is the base
+
+--- The fields that a layer may speak of.
+M.rules = rules
 
 --- Layers from the widest to the narrowest.
 ---@param layers procage.Layer[]

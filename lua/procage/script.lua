@@ -14,8 +14,9 @@ local M = {}
 --- A policy longer than this is no policy that anybody reads.
 local MAX_BYTES = 1 << 20
 
---- What a script may use. The shipped policies take a hundredth of the steps.
-M.limits = { bytes = 32 << 20, steps = 5000000, ms = 2000 }
+--- What a script may use. The shipped policies take a hundredth of the steps; a configuration that hides thousands of paths, a
+--- tenth.
+M.limits = { bytes = 32 << 20, steps = 50000000, ms = 5000 }
 
 ---@param file string
 ---@return string? text

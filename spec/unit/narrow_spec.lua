@@ -71,6 +71,12 @@ describe("narrow", function()
     end)
   end
 
+  it("has a rule for every field of the profile", function()
+    for _, field in ipairs(profile.fields) do
+      assert.is_function(narrow.rules[field], field)
+    end
+  end)
+
   it("knows of reading everything and of reading a list", function()
     local closed = { read = { "/usr" }, write = { "/w" } }
     assert.same({ "/usr/bin", "/w" }, narrow.narrow(closed, { read = { "/usr/bin", "/w" } }).read)
