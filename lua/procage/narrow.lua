@@ -18,6 +18,7 @@ local LADDERS = {
   tmp = { "private", "shared" },
   loopback = { "run", "host" },
   programs = { "path", "any" },
+  handoff_absent = { "refuse", "move" },
 }
 
 local function place_in(ladder, word)

@@ -29,6 +29,7 @@ local script = require("procage.script")
 ---@field notes procage.PolicyNote[]  what was asked for by which line, oldest first
 ---@field options procage.Declared[]
 ---@field values table<string, any>  of the options
+---@field layers? { at: string, fields: table }[]  what narrows it
 
 local M = {}
 

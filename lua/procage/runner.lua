@@ -76,6 +76,7 @@ end
 ---@param layer { name: string, policy: string }
 ---@return procage.Profile?
 ---@return string? message
+---@return { at: string, fields: table }? said
 local function add_layer(profile, layer, checked, context)
   local fields, message, file = policy.build_layer(path.expand_home(layer.policy, context.home), checked, context)
   if not fields then
@@ -86,7 +87,7 @@ local function add_layer(profile, layer, checked, context)
   if not narrowed then
     return nil, ("%s (%s layer): %s"):format(file, layer.name, message)
   end
-  return narrowed
+  return narrowed, nil, { at = ("%s (%s layer)"):format(file, layer.name), fields = fields }
 end
 
 --- The layers were compared as they are spelt. A link in a tree of the base may lead out of it: compared again where everything
@@ -125,10 +126,13 @@ local function make_profile(name, checked, options, caller)
   end
   local wide = #(options.layers or {}) > 0 and json.plain(profile) or nil
   for _, layer in ipairs(options.layers or {}) do
-    profile, message = add_layer(profile, layer, checked, context)
+    local said
+    profile, message, said = add_layer(profile, layer, checked, context)
     if not profile then
       return nil, message
     end
+    source.layers = source.layers or {}
+    table.insert(source.layers, said)
   end
   for _, key in ipairs({ "read_only", "hidden", "write" }) do
     table.move(options[key] or {}, 1, #(options[key] or {}), #profile[key] + 1, profile[key])

@@ -91,6 +91,13 @@ local function sources(policy, verdict)
       end
     end
   end
+  for _, layer in ipairs(source and source.layers or {}) do
+    for _, field in ipairs(FIELDS[verdict.clause] or {}) do
+      if layer.fields[field] ~= nil then
+        add(from, layer.at)
+      end
+    end
+  end
   for _, at in ipairs(#exact > 0 and exact or all) do
     add(from, at)
   end

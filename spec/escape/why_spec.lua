@@ -216,6 +216,10 @@ describe("why agrees with the kernel", function()
     end)
   end
 
+  it("where hand-off names that are not there are refused", function()
+    check_agreement(7, { git = "read", handoff_absent = "refuse" })
+  end)
+
   --- Facts taken away from this machine, so that other mechanisms hold the clauses.
   local poorer = {
     { "without Landlock", { landlock_abi = 0 }, needs = "mountns" },
