@@ -5,6 +5,7 @@
 --- taken in its strictest meaning.
 
 local check = require("procage.check")
+local nearest = require("procage.nearest")
 local path = require("procage.path")
 
 ---@alias procage.Network "none"|"loopback"|"all"|{ ports: integer[] }
@@ -450,8 +451,25 @@ end
 --- For the closed state, which notes what each line of a script asks for.
 M.methods = methods
 
+--- A method, or an error at the line that asked for another one.
+---@param key any
+---@return function
+local function method_of(_, key)
+  local method = methods[key]
+  if method == nil then
+    local names = {}
+    for name in pairs(methods) do
+      names[#names + 1] = name
+    end
+    table.sort(names)
+    local hint = type(key) == "string" and nearest.hint(key, names) or ""
+    error(("a profile's builder has no method %s%s"):format(check.show(key), hint), 2)
+  end
+  return method
+end
+
 -- The metatable is apart from the methods: a policy script can reach neither, so it changes no other script's builder.
-local builder_meta = { __index = methods, __name = "procage.Builder", __metatable = false }
+local builder_meta = { __index = method_of, __name = "procage.Builder", __metatable = false }
 
 --- The fields of `t` and the strictest meaning of every field it does not set.
 ---@param t table

@@ -79,6 +79,8 @@ keep = ["GITHUB_TOKEN", "ANTHROPIC_API_KEY"]
       ["local x = = 1\n"] = "p.lua:1: ",
       ["\nerror('no')\n"] = "p.lua:2: no",
       ["local p = require('procage.profile')\nreturn function()\n  local x = p.new()\n  x:git(1)\nend"] = "p.lua:4: git: ",
+      ["local new = require('procage.profile').new\nreturn function()\n  new():nettwork('all')\nend"] = "p.lua:3: "
+        .. 'a profile\'s builder has no method "nettwork" (did you mean network?)',
       ["return 3"] = "p.lua: returns 3, expected a function",
       ["return function() return io.open('/etc/passwd') end"] = "p.lua:1: ",
       ["return function()\n  while true do end\nend"] = "p.lua:2: ",

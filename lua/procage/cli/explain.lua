@@ -68,8 +68,9 @@ end
 
 --- What was asked for, in the Profile's words.
 ---@param fitted procage.Profile
+---@param config procage.Config
 ---@return string[] lines
-local function profile_lines(fitted)
+local function profile_lines(fitted, config)
   local network = fitted.network
   if type(network) == "table" then
     network = "TCP connections to port " .. table.concat(network.ports, ", ")
@@ -82,6 +83,16 @@ local function profile_lines(fitted)
     { "network", network },
     { "lifted", list(fitted.lift) },
   }
+  local allowed = {}
+  for _, entry in ipairs(config.network_allow) do
+    allowed[#allowed + 1] = table.concat(entry, " ")
+  end
+  for _, entry in ipairs(config.network_allow_prefix) do
+    allowed[#allowed + 1] = table.concat(entry, " ") .. " ..."
+  end
+  if #allowed > 0 then
+    table.insert(rows, 6, { "all of it", "for: " .. reports.printable(table.concat(allowed, "; ")) })
+  end
   local lines = {}
   for i, row in ipairs(rows) do
     lines[i] = ("  %-10s %s"):format(row[1], row[2] or "none")
@@ -174,7 +185,7 @@ return function(request)
     table.move(more, 1, #more, #lines + 1, lines)
     lines[#lines + 1] = ""
   end
-  add(profile_lines(fitted))
+  add(profile_lines(fitted, made.policy.config))
   local source = made.policy.source
   if source and #source.options > 0 then
     lines[#lines] = "Options of the policy (--option NAME=VALUE)"
