@@ -17,7 +17,7 @@ local modules = {
   guard = "procage.cli.guard",
   mask = "procage.cli.mask",
   check = "procage.cli.check",
-  init = "procage.cli.init",
+  init = "procage.cli.begin",
   why = "procage.cli.why",
   test = "procage.cli.test",
 }
