@@ -55,6 +55,7 @@ local ladders = {
   git = { "read", "commit", "write" },
   caches = { "none", "fetch", "write" },
   tmp = { "private", "shared" },
+  handoff_absent = { "refuse", "move" },
   -- What is recorded is not what is allowed; but nobody is to be kept in the dark by a file that he did not write.
   denials = { "paths", "calls", "off" },
 }
@@ -99,6 +100,17 @@ local giving_lists = {
   network_allow = true,
   network_allow_prefix = true,
 }
+
+--- Of two of these nobody can tell which gives less.
+local incomparable = { policy = true, options = true }
+
+--- Whether it was thought about what narrows a key; for the tests.
+---@param key string
+---@return boolean
+function M.knows(key)
+  local is_list = taking_lists[key] or giving_lists[key]
+  return ladders[key] ~= nil or is_list or incomparable[key] or key == "network" or key == "limits" or key == "env"
+end
 
 --- What holds where a limit is not set.
 local absent_limits = { grace_ms = 2000, output_bytes = 1 << 20 }
@@ -189,7 +201,6 @@ local function narrow_key(key, wanted, given)
     local merged, more = (key == "env" and narrow_env or narrow_limits)(wanted, given)
     return merged, next(more) and more or nil
   end
-  -- A policy, and whatever is new: nobody can tell which of two gives less.
   return given, write(wanted) ~= write(given) and wanted or nil
 end
 

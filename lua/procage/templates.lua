@@ -42,7 +42,8 @@ M.config = [==[
 # The workspace's git directory: "read", "commit" (never hooks and configuration), "write"
 #git = "read"
 
-# Files that make others run code and do not exist yet: "move" out and name them after the run, or "refuse" to make them (slower)
+# Files that make others run code and do not exist yet: "move" them out after the run and name them, or "refuse" to make them
+# (slower)
 #handoff_absent = "move"
 
 # Trees that may be written besides the workspace; they exist

@@ -22,6 +22,7 @@ describe("a configuration that is not trusted", function()
     { "caches", "write", "fetch" },
     { "caches", "fetch", "none" },
     { "tmp", "shared", "private" },
+    { "handoff_absent", "move", "refuse" },
     { "loopback", "host", "run" },
     { "denials", "calls", "paths" },
     { "denials", "off", "calls" },
@@ -39,6 +40,12 @@ describe("a configuration that is not trusted", function()
       assert.matches("^" .. key .. " = ", refused[1])
     end)
   end
+
+  it("has no key of which nobody thought what narrows it", function()
+    for _, key in ipairs(config.keys) do
+      assert.is_true(layers.knows(key), key)
+    end
+  end)
 
   it("does not choose between two networks of which neither holds the other", function()
     local pairs_of = { { "loopback", { 443 } }, { { 443 }, "loopback" }, { { 443 }, { 80 } }, { { 443 }, { 443, 80 } } }
