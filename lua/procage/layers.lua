@@ -112,8 +112,8 @@ function M.knows(key)
   return ladders[key] ~= nil or is_list or incomparable[key] or key == "network" or key == "limits" or key == "env"
 end
 
---- What holds where a limit is not set.
-local absent_limits = { grace_ms = 2000, output_bytes = 1 << 20 }
+--- What holds where a limit is not set, by the library or by the strictest of the shipped policies (own-command, mcp-server).
+local absent_limits = { grace_ms = 2000, output_bytes = 1 << 20, timeout_ms = 600000, stdin_grace_ms = 1000 }
 
 -- ---- Narrowing --------------------------------------------------------------------------------------------------------------
 

@@ -106,6 +106,13 @@ describe("a configuration that is not trusted", function()
     assert.same({ "limits = { cpu_ms = 900, grace_ms = 9000, output_bytes = 1073741824 }" }, refused)
   end)
 
+  it("raises no limit that a policy sets by itself", function()
+    local merged, refused = narrow({ policy = "own-command" }, { limits = { timeout_ms = 3600000 } })
+    assert.is_nil(merged.limits.timeout_ms)
+    assert.same({ "limits = { timeout_ms = 3600000 }" }, refused)
+    assert.equal(1000, narrow({ policy = "own-command" }, { limits = { timeout_ms = 1000 } }).limits.timeout_ms)
+  end)
+
   it("leaves both tables as they were, and says nothing that was said already", function()
     local base, extra = { hidden = { "/a" } }, { hidden = { "/b" }, mode = "auto", network = "loopback" }
     local merged = layers.narrow(base, extra)
