@@ -504,6 +504,10 @@ local function is_loopback(address)
   return address == "" or address == "localhost" or address == "::1" or address:find("^127%.") ~= nil
 end
 
+local function is_wildcard(address)
+  return address == "0.0.0.0" or address == "::"
+end
+
 local function has_port(network, port)
   for _, known in ipairs(network.ports) do
     if known == port then
@@ -511,6 +515,24 @@ local function has_port(network, port)
     end
   end
   return false
+end
+
+--- Whose loopback it is depends on the mechanism.
+---@return procage.Verdict
+local function judge_loopback(view, op, object)
+  local is_shared = view.uses["mediated-loopback"]
+  if op == "bind" and not is_shared then
+    return yes("network", "loopback", "on the run's own loopback: nobody outside reaches it")
+  elseif op == "bind" and (is_loopback(object.address) or is_wildcard(object.address)) then
+    return yes("network", "loopback", "on the host's loopback, TCP only: other programs of this machine reach it")
+  elseif op == "bind" or not is_loopback(object.address) then
+    return no("network", "loopback")
+  elseif not is_shared then
+    return yes("network", "loopback", "the run's own loopback: servers of the host are not there")
+  elseif view.fitted.loopback == "host" then
+    return yes("network", "loopback", "the host's loopback, TCP only")
+  end
+  return yes("network", "loopback", "only to servers that the run itself has started, TCP only")
 end
 
 --- The network as it is held: what fit tightened is `none` here already.
@@ -522,12 +544,7 @@ local function judge_inet(view, op, object)
   elseif network == "none" then
     return no("network", "none")
   elseif network == "loopback" then
-    if op == "bind" then
-      return yes("network", "loopback", "on the run's own loopback: nobody outside reaches it")
-    elseif is_loopback(object.address) then
-      return yes("network", "loopback", "the run's own loopback: servers of the host are not there")
-    end
-    return no("network", "loopback")
+    return judge_loopback(view, op, object)
   elseif op == "connect" and has_port(network, object.port) then
     return yes("network", tostring(object.port))
   end

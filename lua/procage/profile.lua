@@ -66,7 +66,7 @@ M.gaps = {
   { id = "signal_scope", means = "signals reach the user's other processes" },
   { id = "sockets", means = "Unix sockets of programs outside can be reached" },
   { id = "truncate", means = "files outside the writable trees can be cut short" },
-  { id = "loopback", means = "loopback cannot be given without the network: it is closed" },
+  { id = "loopback", means = "the loopback is for TCP alone, or closed" },
   { id = "ports", means = "single ports cannot be given: the network is closed" },
   { id = "metadata", means = "mode, owner, times and xattrs can change outside the writable trees" },
   { id = "stat", means = "names and sizes of hidden files can be seen" },

@@ -25,7 +25,7 @@
 #define PATH_SIZE   4096
 
 /* How long a bind waits for an address that is about to be free: until the connections to it that were under way are made. */
-#define BIND_TRIES    25
+#define BIND_TRIES    250
 #define BIND_PAUSE_NS 4000000
 
 struct unix_address {
