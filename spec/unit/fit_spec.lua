@@ -174,12 +174,12 @@ end)
 
 describe("a better host", function()
   local RANK = { enforced = 3, tightened = 2, unenforced = 1 }
-  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify", "tcp_diag" }
+  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify" }
   local TOP_ABI = 12
 
   ---@return procage.Host
-  local function host_of(abi, bits)
-    local host = { landlock_abi = abi }
+  local function host_of(abi, bits, has_diag)
+    local host = { landlock_abi = abi, tcp_diag = has_diag ~= false }
     for i, flag in ipairs(FLAGS) do
       host[flag] = bits & (1 << (i - 1)) ~= 0
     end
@@ -187,8 +187,8 @@ describe("a better host", function()
   end
 
   --- clause -> rank; 0 for all where nothing can be confined.
-  local function ranks(want, abi, bits)
-    local fitted, report = fit.fit(want, host_of(abi, bits))
+  local function ranks(want, abi, bits, has_diag)
+    local fitted, report = fit.fit(want, host_of(abi, bits, has_diag))
     local result = {}
     for i, clause in ipairs(CLAUSES) do
       result[i] = fitted and assert(RANK[report[i].state], clause) or 0
@@ -203,6 +203,17 @@ describe("a better host", function()
       end
     end
   end
+
+  it("never enforces less for telling who listens", function()
+    for number, want in ipairs(wishes) do
+      for _, abi in ipairs({ 0, 6, 9 }) do
+        for bits = 0, (1 << #FLAGS) - 1 do
+          local where = ("wish %d abi %d bits %x + tcp_diag"):format(number, abi, bits)
+          assert_no_worse(ranks(want, abi, bits, false), ranks(want, abi, bits, true), where)
+        end
+      end
+    end
+  end)
 
   -- Each host against those with one fact more: every other pair follows from a chain of such steps.
   for number, want in ipairs(wishes) do
