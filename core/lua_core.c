@@ -22,5 +22,6 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_toml(L);
 	pc_open_script(L);
 	pc_open_interrupt(L);
+	pc_open_outside(L);
 	return 1;
 }

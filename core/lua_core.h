@@ -14,6 +14,7 @@ void pc_open_probe(lua_State *L);
 void pc_open_toml(lua_State *L);
 void pc_open_script(lua_State *L);
 void pc_open_interrupt(lua_State *L);
+void pc_open_outside(lua_State *L);
 
 /* The one visible symbol: require "procage.core". */
 __attribute__((visibility("default"))) int luaopen_procage_core(lua_State *L);

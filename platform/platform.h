@@ -701,4 +701,40 @@ bool pc_probe_is_current(const struct pc_host *host);
 /* The facts that are read: names, ids, AppArmor, container, cgroup. Called by pc_probe(). */
 void pc_probe_read(struct pc_host *host);
 
+/* ---- doctor: attacks from inside, and what they aim at outside (attack/) ------------------------------------------------- */
+
+/*
+ * Reads tasks from `in` to its end, tries each in a process of its own, and writes a line of answer for each to `out`. A task is
+ * eight texts, each ended by NUL: an id, the name of an attack, and six words for it. An answer is "ID RESULT HEX": 0, an errno,
+ * or minus the signal that ended it; and what it could read.
+ *
+ * Returns an exit status. What an attack touches are the words' files, processes and addresses, nothing else.
+ */
+int pc_attack_serve(int in, int out);
+
+/* Waits to be attacked, until `in` ends. Its first bytes are a secret to keep in memory. Tells on `out` where; then, on
+ * descriptor 1, a line with the number of each signal that comes. Returns an exit status. */
+int pc_attack_victim(int in, int out);
+
+/* Something outside that a run must not reach. */
+struct pc_outside {
+	const char *kind;
+	int fd, second_fd;
+	int64_t number;	   /* a port, an id, a serial; -1: none */
+	char address[256]; /* a terminal's or a queue's name */
+};
+
+/*
+ * kind:    tcp tcp6 udp udp6 vsock netlink packet: the kernel chooses the port; stream seqpacket dgram: a Unix socket at `address`, or
+ *          by name after "@"; fifo; terminal; key (named `address`, holding `text`); shm (holding `text`); msg sem mq
+ *
+ * Returns 0, or -errno of the call that failed; EINVAL: an unknown kind.
+ */
+int pc_outside_open(const char *kind, const char *address, const char *text, struct pc_outside *outside);
+
+/* What has come to it since the last time, or is in it: how many bytes. Never waits. */
+int pc_outside_look(struct pc_outside *outside, char *data, size_t room);
+
+void pc_outside_close(struct pc_outside *outside);
+
 #endif

@@ -14,6 +14,7 @@ local modules = {
   run = "procage.cli.run",
   probe = "procage.cli.probe",
   explain = "procage.cli.explain",
+  doctor = "procage.cli.doctor",
   guard = "procage.cli.guard",
   mask = "procage.cli.mask",
   check = "procage.cli.check",

@@ -294,7 +294,9 @@ end
 ---@return procage.Why? answer
 ---@return string? message
 function Policy:why(op, target)
-  return require("procage.why").ask(self, op, target)
+  -- As people write them: home is the policy's.
+  local expanded = type(target) == "string" and path.expand_home(target, self.context.home) or target
+  return require("procage.why").ask(self, op, expanded)
 end
 
 -- ---- Plans ----------------------------------------------------------------------------------------------------------------

@@ -294,6 +294,24 @@ Examples:
    procage-lua explain --host other-host.json --json]],
   },
   {
+    name = "doctor",
+    summary = "Attack the confinement on this machine, and say what is missing and how to lift it.",
+    usage = "procage-lua doctor [options]",
+    options = join(POLICY, { JSON, HELP }),
+    epilog = [[
+Takes the options of run that make the policy. The workspace and the home directory that are attacked are made for it, below
+~/.local/state/procage or, with --root, below that directory; nothing else is touched.
+
+Exit status: 0, or
+   1      an attack came through
+   126    this machine cannot confine as the policy demands
+   2      bad usage, configuration or policy
+
+Examples:
+   procage-lua doctor
+   procage-lua doctor --net all --json]],
+  },
+  {
     name = "check",
     summary = "Tell every mistake of configurations and policies, with its line.",
     usage = "procage-lua check [--root <dir>] <file> ...",

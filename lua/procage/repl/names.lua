@@ -102,6 +102,8 @@ function M.text(value, width)
     lines = policy_lines(value)
   elseif is_outcome(value) then
     lines = outcome_lines(value)
+  elseif type(value) == "table" and rawget(value, "op") ~= nil and rawget(value, "allowed") ~= nil then
+    lines = require("procage.why").lines(value)
   elseif is_report(value) then
     lines = reports.lines(value)
   elseif type(value) == "table" and rawget(value, "is_difference") then
@@ -305,8 +307,8 @@ function M.environment(options)
   end
 
   function env.pp(...)
-    for _, value in ipairs(table.pack(...)) do
-      io.stdout:write(M.text(value, width()), "\n")
+    for i = 1, select("#", ...) do
+      io.stdout:write(M.text((select(i, ...)), width()), "\n")
     end
   end
 

@@ -1,0 +1,352 @@
+--- Attacks its own confinement on this host, under a profile as it is, and says of each class of escape whether it was refused,
+--- came through, or was not tried and why.
+---
+--- Each attack is shown to work first, outside, on a target of its own: what fails there says nothing when it fails inside.
+--- What is attacked was made by doctor: files in a throw-away tree, listeners, a process, keys, IPC objects. Whether an attack
+--- came through is seen from outside, by what happened to its target.
+
+local attacks = require("procage.doctor.attacks")
+local core = require("procage.core")
+local path = require("procage.path")
+local paths = require("procage.paths")
+local resolve = require("procage.resolve")
+local trees = require("procage.doctor.tree")
+
+local M = {}
+
+--- One attack takes less than half a second, whatever it meets; all of them together much less than this.
+local TIMEOUT_MS = 20000
+
+---@class procage.doctor.Try
+---@field name string
+---@field state "refused"|"crossed"|"not tried"
+---@field reason? string  why it was not tried
+---@field by_word? boolean
+
+---@class procage.doctor.Verdict
+---@field class string
+---@field about string
+---@field state "refused"|"crossed"|"not tried"
+---@field reason? string
+---@field tries procage.doctor.Try[]
+
+---@class procage.doctor.Result
+---@field verdicts procage.doctor.Verdict[]
+---@field crossed integer  attacks that came through
+---@field tried integer
+---@field duration_ms integer
+---@field policy procage.Policy
+
+-- ---- The helper ------------------------------------------------------------------------------------------------------------
+
+--- The program that attacks: this one.
+local function own_program()
+  local running = core.read_link("/proc/self/exe")
+  if running and path.basename(running) == "procage-lua" then
+    return running
+  end
+  return paths.program()
+end
+
+--- A copy of the program where the run may execute it: a profile need not let it read where it is installed.
+---@param t procage.doctor.Tree
+---@return string? program
+---@return string? message
+local function copy_program(t, program)
+  local directory = t:make_directory(t.workspace .. "/helper")
+  local copy = directory .. "/procage-lua"
+  local line = ("cp -- %s %s && chmod 700 -- %s"):format(trees.quote(program), trees.quote(copy), trees.quote(copy))
+  if not os.execute(line) then
+    return nil, program .. ": cannot be copied to " .. copy
+  end
+  return copy
+end
+
+--- The attacks as the helper reads them.
+---@param list procage.doctor.Attack[]
+---@return string
+local function tasks_of(list)
+  local parts = {}
+  for i, attack in ipairs(list) do
+    parts[#parts + 1] = tostring(i)
+    for word = 1, 7 do
+      parts[#parts + 1] = attack.words[word] or ""
+    end
+  end
+  return table.concat(parts, "\0") .. "\0"
+end
+
+--- What the helper answered, by number.
+---@param text string
+---@return table<integer, procage.doctor.Answer>
+local function answers_of(text)
+  local answers = {}
+  for id, result, hex in text:gmatch("(%d+) (-?%d+) (%x*)\n") do
+    answers[math.tointeger(id)] = {
+      result = math.tointeger(result),
+      told = hex:gsub("%x%x", function(digits)
+        return string.char(tonumber(digits, 16))
+      end),
+    }
+  end
+  return answers
+end
+
+-- ---- The two runs ----------------------------------------------------------------------------------------------------------
+
+---@class procage.doctor.Side
+---@field tree procage.doctor.Tree
+---@field list procage.doctor.Attack[]
+---@field of_class table<string, integer[]>  their numbers
+---@field failed table<string, string>  classes whose targets could not be made
+
+--- Makes the targets of every class that is tried.
+---@param t procage.doctor.Tree
+---@param claims procage.doctor.Claims
+---@param skipped table<string, string>
+---@param program string
+---@return procage.doctor.Side
+local function prepare(t, claims, skipped, program)
+  local side = { tree = t, list = {}, of_class = {}, failed = {} }
+  t.victim = t:start_victim(program)
+  for _, class in ipairs(attacks.classes) do
+    local numbers = {}
+    side.of_class[class.name] = numbers
+    if not skipped[class.name] then
+      local is_made, message = pcall(class.attacks, t, claims, function(name, words, crossed, by_word)
+        local attack = { class = class.name, name = name, words = words, crossed = crossed, by_word = by_word }
+        side.list[#side.list + 1] = attack
+        numbers[#numbers + 1] = #side.list
+      end)
+      side.failed[class.name] = not is_made and tostring(message) or nil
+    end
+  end
+  return side
+end
+
+--- All attacks, by a process that nothing confines.
+---@param side procage.doctor.Side
+---@param program string
+---@return table<integer, procage.doctor.Answer>? answers
+---@return string? message
+local function run_control(side, program)
+  local t = side.tree
+  local file = t:write(t.root .. "/tasks", tasks_of(side.list))
+  local pipe = io.popen(
+    ("cd %s && %s=%s exec %s __attack %s <%s 2>/dev/null"):format(
+      trees.quote(t.workspace),
+      attacks.VARIABLE,
+      t.secret,
+      trees.quote(program),
+      t.mark,
+      trees.quote(file)
+    ),
+    "r"
+  )
+  if not pipe then
+    return nil, "the attacks could not be tried outside"
+  end
+  local text = pipe:read("a")
+  pipe:close()
+  return answers_of(text)
+end
+
+---@param side procage.doctor.Side
+---@param policy procage.Policy
+---@param program string
+---@return table<integer, procage.doctor.Answer>? answers
+---@return string? message
+---@return any code
+local function run_confined(side, policy, program)
+  local outcome, message, code = policy:run({
+    program,
+    "__attack",
+    side.tree.mark,
+    stdin = tasks_of(side.list),
+    timeout_ms = TIMEOUT_MS,
+  })
+  if not outcome then
+    return nil, message, code
+  elseif outcome.status ~= 0 then
+    local how = outcome.signal and "signal " .. outcome.signal or "status " .. tostring(outcome.status)
+    return nil, ("the attacking process ended with %s: %s"):format(how, outcome.stderr)
+  end
+  return answers_of(outcome.stdout)
+end
+
+--- Which of a side's attacks came through.
+local function judge(side, answers)
+  local crossed = {}
+  for i, attack in ipairs(side.list) do
+    local answer = answers[i]
+    -- Also without an answer: what happened outside counts.
+    crossed[i] = attack.crossed(answer or { result = -1, told = "" }) == true
+  end
+  return crossed
+end
+
+-- ---- The verdict -----------------------------------------------------------------------------------------------------------
+
+---@return procage.doctor.Verdict
+local function verdict_of(class, skipped, control, confined, worked, crossed)
+  local verdict = { class = class.name, about = class.about, state = "not tried", tries = {} }
+  verdict.reason = skipped[class.name] or control.failed[class.name] or confined.failed[class.name]
+  if verdict.reason then
+    return verdict
+  end
+  -- Both sides make the same list; which of a machine's names there are was asked twice, so they are matched by name.
+  local numbers = {}
+  for _, i in ipairs(control.of_class[class.name]) do
+    numbers[control.list[i].name] = i
+  end
+  local refused = 0
+  for _, i in ipairs(confined.of_class[class.name]) do
+    local attack = confined.list[i]
+    local try = { name = attack.name, by_word = attack.by_word, state = "refused" }
+    local number = numbers[attack.name]
+    if not number or not worked[number] then
+      try.state, try.reason = "not tried", "it does not work outside here either"
+    elseif crossed[i] then
+      try.state = "crossed"
+      verdict.state = "crossed"
+    else
+      refused = refused + 1
+    end
+    verdict.tries[#verdict.tries + 1] = try
+  end
+  if verdict.state ~= "crossed" then
+    verdict.state = refused > 0 and "refused" or "not tried"
+    verdict.reason = refused == 0 and "none of these works outside here either" or nil
+  end
+  return verdict
+end
+
+--- The directory that doctor makes its trees in.
+---@param base string
+---@return string? directory
+---@return table|string lock  or the message
+local function make_place(base)
+  core.private_sweep(base)
+  local directory, lock = core.private_dir(base)
+  if not directory then
+    return nil, lock
+  end
+  return directory, lock
+end
+
+--- The caller's variables for a policy whose home is the made one.
+local function variables_for(t, caller)
+  local variables = {}
+  for name, value in pairs(caller) do
+    -- They would lead to the real one.
+    if not name:find("^XDG_") and name ~= "HOME" then
+      variables[name] = value
+    end
+  end
+  variables.HOME, variables[attacks.VARIABLE] = t.home, t.secret
+  return variables
+end
+
+--- Where a policy is to be loaded for.
+---@class procage.doctor.Place
+---@field root string
+---@field home string
+---@field env table<string, string>
+---@field tree procage.doctor.Tree
+
+---@class procage.doctor.Options
+---@field base? string  where the trees are made; default: the user's state directory
+---@field caller table<string, string>  the environment
+---@field uid integer
+---@field load fun(place: procage.doctor.Place): procage.Policy?, string?, any
+
+--- Both runs, in trees that are there.
+local function attack_both(control_tree, confined_tree, options, program)
+  local policy, message, code = options.load({
+    root = confined_tree.workspace,
+    home = confined_tree.home,
+    env = variables_for(confined_tree, options.caller),
+    tree = confined_tree,
+  })
+  if not policy then
+    return nil, message, code
+  end
+  local claims = attacks.claims(policy.fitted, policy.report, confined_tree.home)
+  local skipped = {}
+  for _, class in ipairs(attacks.classes) do
+    skipped[class.name] = class.unclaimed(claims)
+  end
+  local copy, why = copy_program(confined_tree, program)
+  if not copy then
+    return nil, why
+  end
+  local control = prepare(control_tree, claims, skipped, program)
+  local confined = prepare(confined_tree, claims, skipped, program)
+  local answers, failed = run_control(control, program)
+  if not answers then
+    return nil, failed
+  end
+  local worked = judge(control, answers)
+  answers, failed, code = run_confined(confined, policy, copy)
+  if not answers then
+    return nil, failed, code
+  end
+  local crossed = judge(confined, answers)
+  local result = { verdicts = {}, crossed = 0, tried = 0, policy = policy }
+  for i, class in ipairs(attacks.classes) do
+    local verdict = verdict_of(class, skipped, control, confined, worked, crossed)
+    result.verdicts[i] = verdict
+    for _, try in ipairs(verdict.tries) do
+      result.tried = result.tried + (try.state == "not tried" and 0 or 1)
+      result.crossed = result.crossed + (try.state == "crossed" and 1 or 0)
+    end
+  end
+  return result
+end
+
+--- Attacks. nil: it could not, and why.
+---@param options procage.doctor.Options
+---@return procage.doctor.Result?
+---@return string? message
+---@return any code
+function M.run(options)
+  local began = core.now_us()
+  local program, message = own_program()
+  if not program then
+    return nil, message
+  end
+  local home = options.caller.HOME
+  local base = options.base
+  if not base and home and path.is_absolute(home) then
+    base = resolve.make_state_directory({ home = home, env = options.caller, uid = options.uid })
+  end
+  local place, lock = make_place(base or "/tmp")
+  if not place then
+    return nil, lock --[[@as string]]
+  end
+  -- The control's home is the confined one's as to where its hidden files are: both are told by where they lie in it.
+  local is_done, result, why, code = pcall(function()
+    local control <close> = setmetatable({}, {
+      __close = function(self)
+        if self.tree then
+          self.tree:close()
+        end
+      end,
+    })
+    local confined <close> = setmetatable({}, getmetatable(control))
+    control.tree = trees.new(place .. "/control", true)
+    confined.tree = trees.new(place .. "/confined", false)
+    return attack_both(control.tree, confined.tree, options, program)
+  end)
+  core.remove_tree(place)
+  lock:close()
+  if not is_done then
+    error(result, 0)
+  elseif not result then
+    return nil, why, code
+  end
+  result.duration_ms = (core.now_us() - began) // 1000
+  return result
+end
+
+return M
