@@ -2,13 +2,15 @@
  * seccomp filters for Lua. A filter is a string: classic BPF, 8 bytes an instruction.
  *
  *   seccomp_filter{ groups = { "sysv", "kill_all", "peers", "listen" }, inet=, datagram=, tcp_only=, mediated=, loopback=,
- *     no_unix=, observed=, names= } -> string | nil, message, errno
+ *     no_unix=, observed=, names=, refused = { "kill" } } -> string | nil, message, errno
+ *   seccomp_call(name) -> number | nil, message, errno: ENOENT, or EOPNOTSUPP, where this architecture never had it
  *   seccomp_deny_net() -> the filter without groups and without inet
  *   seccomp_refused_calls() -> { { name=, number=, error=, groups = { "always" }, since=, why=, notice= }... }
  *   seccomp_install(string) -> true | nil, message, errno      on the calling thread; no_new_privs must be set
  */
 #include "core/lua_check.h"
 
+#include <errno.h>
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +72,39 @@ static unsigned int check_groups(lua_State *L, int arg)
 	return set;
 }
 
+#define MAX_REFUSED 128
+
+/* Names that this architecture never had are left out: there is nothing to refuse. */
+static size_t check_refused(lua_State *L, int arg, int *numbers)
+{
+	size_t count = 0;
+	lua_Integer length;
+
+	if (lua_getfield(L, arg, "refused") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return 0;
+	}
+	if (lua_type(L, -1) != LUA_TTABLE)
+		luaL_argerror(L, arg, "option 'refused' is not a list");
+	length = (lua_Integer)lua_rawlen(L, -1);
+	if (length > MAX_REFUSED)
+		luaL_argerror(L, arg, "option 'refused' holds more than 128 names");
+	for (lua_Integer i = 1; i <= length; i++) {
+		int number;
+
+		if (lua_rawgeti(L, -1, i) != LUA_TSTRING)
+			luaL_argerror(L, arg, "option 'refused' holds something that is no name");
+		number = pc_filter_call(lua_tostring(L, -1));
+		if (number == -ENOENT)
+			luaL_argerror(L, arg, lua_pushfstring(L, "unknown call '%s'", lua_tostring(L, -1)));
+		if (number >= 0)
+			numbers[count++] = number;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	return count;
+}
+
 static int push_compiled(lua_State *L, const struct pc_filter_spec *spec)
 {
 	void *program = NULL;
@@ -91,12 +126,15 @@ static int push_compiled(lua_State *L, const struct pc_filter_spec *spec)
 
 static int seccomp_filter(lua_State *L)
 {
-	static const char *const keys[] = { "groups",	"inet",	   "datagram", "tcp_only", "mediated",
-					    "loopback", "no_unix", "observed", "names",	   NULL };
+	static const char *const keys[] = { "groups",  "inet",	   "datagram", "tcp_only", "mediated", "loopback",
+					    "no_unix", "observed", "names",    "refused",  NULL };
+	int refused[MAX_REFUSED];
 	struct pc_filter_spec spec = { 0 };
 
 	pc_check_options(L, 1, keys);
 	spec.groups = check_groups(L, 1);
+	spec.refused = refused;
+	spec.refused_count = check_refused(L, 1, refused);
 	spec.inet = pc_option_boolean(L, 1, "inet");
 	spec.datagram = pc_option_boolean(L, 1, "datagram");
 	spec.tcp_only = pc_option_boolean(L, 1, "tcp_only");
@@ -106,6 +144,19 @@ static int seccomp_filter(lua_State *L)
 	spec.loopback = pc_option_boolean(L, 1, "loopback");
 	spec.no_unix = pc_option_boolean(L, 1, "no_unix");
 	return push_compiled(L, &spec);
+}
+
+static int seccomp_call(lua_State *L)
+{
+	const char *name = pc_check_string(L, 1, NULL);
+	int number = pc_filter_call(name);
+
+	/* 0 is a call too: read on some architectures. */
+	if (number >= 0) {
+		lua_pushinteger(L, number);
+		return 1;
+	}
+	return pc_push_result(L, number, name);
 }
 
 static int seccomp_deny_net(lua_State *L)
@@ -176,9 +227,13 @@ static int seccomp_notified(lua_State *L)
 void pc_open_seccomp(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "seccomp_notified", seccomp_notified }, { "seccomp_filter", seccomp_filter },
-		{ "seccomp_deny_net", seccomp_deny_net }, { "seccomp_refused_calls", seccomp_refused_calls },
-		{ "seccomp_install", seccomp_install },	  { NULL, NULL },
+		{ "seccomp_notified", seccomp_notified },
+		{ "seccomp_filter", seccomp_filter },
+		{ "seccomp_deny_net", seccomp_deny_net },
+		{ "seccomp_refused_calls", seccomp_refused_calls },
+		{ "seccomp_call", seccomp_call },
+		{ "seccomp_install", seccomp_install },
+		{ NULL, NULL },
 	};
 
 	luaL_setfuncs(L, functions, 0);

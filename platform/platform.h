@@ -119,6 +119,8 @@ const struct pc_refused_call *pc_refused_calls(void);
 /* What a filter lets through and refuses. */
 struct pc_filter_spec {
 	unsigned int groups; /* PC_REFUSE_*; ALWAYS is implied */
+	const int *refused;  /* numbers of calls refused besides, with EPERM, whatever their arguments */
+	size_t refused_count;
 	bool inet;	     /* AF_INET and AF_INET6 sockets can be made */
 	bool datagram;	     /* ... also SOCK_DGRAM ones */
 	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
@@ -139,6 +141,9 @@ struct pc_filter_spec {
  * loopback; loopback without inet or tcp_only, or with datagram), E2BIG (more than 4096 instructions).
  */
 int pc_filter_compile(const struct pc_filter_spec *spec, void **program, size_t *count);
+
+/* The number of a call by its name; or -errno: ENOENT (no such call), EOPNOTSUPP (this architecture never had it). */
+int pc_filter_call(const char *name);
 
 /*
  * Turns the refusals of a compiled program, but for ENOSYS, into notifications: `notified` has room for `count` instructions.

@@ -21,6 +21,8 @@ local profiles = require("procage.profile")
 ---@field effect? string
 ---@field lift? string
 ---@field guard? string
+---@field by? string  of an operator's: file:line
+---@field calls? string[]  of an operator's: system calls to refuse
 
 ---@param why string
 ---@return procage.Alternative[]

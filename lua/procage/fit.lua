@@ -18,6 +18,7 @@ local profiles = require("procage.profile")
 ---@field effect? string  what it means for the user
 ---@field lift? string  what would lift it on this host
 ---@field guard? string  what is done in its place
+---@field by? string  file:line of the operator's fit.register that it rests on
 
 local M = {}
 
@@ -100,11 +101,73 @@ local function explain_choice(row, alternatives, place, host)
   end
 end
 
+--- An operator's alternatives come after those of ours that hold the clause, and before those that leave it open.
+---@param clause string
+---@param alternatives procage.Alternative[]
+---@param extensions procage.Extension[]
+---@return procage.Alternative[]
+local function extended(clause, alternatives, extensions)
+  local list, place = nil, #alternatives + 1
+  for i = #alternatives, 1, -1 do
+    place = alternatives[i].gap and i or place
+  end
+  for _, extension in ipairs(extensions) do
+    if extension.clause == clause and not extension.is_also then
+      list = list or table.move(alternatives, 1, #alternatives, 1, {})
+      table.insert(list, place, {
+        all = extension.all,
+        needs = extension.needs,
+        tightened = true,
+        id = clause,
+        effect = extension.effect,
+        lift = extension.lift,
+        by = extension.by,
+        calls = extension.calls,
+      })
+      place = place + 1
+    end
+  end
+  return list or alternatives
+end
+
+--- Both lists, sorted, each entry once.
+local function with(list, more)
+  local all, seen = {}, {}
+  for _, from in ipairs({ list, more }) do
+    for _, item in ipairs(from) do
+      if not seen[item] then
+        all[#all + 1], seen[item] = item, true
+      end
+    end
+  end
+  table.sort(all)
+  return all
+end
+
+--- An operator's second locks, as far as the host has what they need.
+---@param row procage.Row
+---@param calls string[]  added to
+local function add_locks(row, extensions, host, calls)
+  for _, extension in ipairs(extensions) do
+    if extension.clause == row.clause and extension.is_also and not lacking(extension.all, extension.needs, host) then
+      row.mechanisms = with(row.mechanisms, extension.all)
+      table.move(extension.calls, 1, #extension.calls, #calls + 1, calls)
+      row.by = row.by and row.by .. ", " .. extension.by or extension.by
+      if extension.effect then
+        row.effect = row.effect and row.effect .. "; " .. extension.effect or extension.effect
+      end
+    end
+  end
+end
+
 ---@param clause string
 ---@param alternatives procage.Alternative[]
 ---@param host procage.Host
+---@param extensions procage.Extension[]
+---@param calls string[]  those that operators refuse; added to
 ---@return procage.Row
-local function row_of(clause, alternatives, host)
+local function row_of(clause, alternatives, host, extensions, calls)
+  alternatives = extended(clause, alternatives, extensions)
   local chosen, place = choose(alternatives, host)
   assert(chosen, clause .. ": no alternative holds, and the host was not refused")
   local names, notes, lift = second_locks(chosen.also or {}, host)
@@ -123,7 +186,10 @@ local function row_of(clause, alternatives, host)
     lift = chosen.lift,
     -- What is looked after when the run is over takes somebody who is there then.
     guard = host[host_facts.SUPERVISOR] ~= false and chosen.guard or nil,
+    by = chosen.by,
   }
+  table.move(chosen.calls or {}, 1, #(chosen.calls or {}), #calls + 1, calls)
+  add_locks(row, extensions, host, calls)
   explain_choice(row, alternatives, place, host)
   row.lift = row.lift or lift
   return row
@@ -232,8 +298,9 @@ end
 
 ---@param profile procage.Profile|procage.Builder  valid
 ---@param host procage.Host  valid; facts that it does not state it has not
----@param options? { is_checked?: boolean, supervisor?: boolean }  is_checked: both come from a caller that has just validated
---- them; supervisor = false: for a process that confines itself
+---@param options? { is_checked?: boolean, supervisor?: boolean, extensions?: procage.Extension[] }  is_checked: both come from
+--- a caller that has just validated them; supervisor = false: for a process that confines itself; extensions: what operators
+--- have registered
 ---@return procage.Profile? fitted  with `mechanisms` and `unenforced`
 ---@return procage.Row[]|string report  each clause exactly once; or why nothing can be confined
 ---@return integer? code
@@ -259,15 +326,15 @@ function M.fit(profile, host, options)
   if message then
     return nil, message, M.UNAVAILABLE
   end
-  local report = {}
+  local report, calls = {}, fitted.refuse_calls or {}
   for i, entry in ipairs(clauses) do
-    report[i] = row_of(entry.clause, entry.alternatives(fitted), facts)
+    report[i] = row_of(entry.clause, entry.alternatives(fitted), facts, options and options.extensions or {}, calls)
   end
+  fitted.refuse_calls = #calls > 0 and with(calls, {}) or nil
   show_lifts(report, fitted.lift)
   fitted.mechanisms, fitted.unenforced = collect(report)
   -- No row chooses it: without the filter of refused calls nothing runs at all.
-  table.insert(fitted.mechanisms, "seccomp-calls")
-  table.sort(fitted.mechanisms)
+  fitted.mechanisms = with(fitted.mechanisms, { "seccomp-calls" })
   tighten(fitted, report)
   return fitted, report
 end

@@ -293,7 +293,7 @@ local function fit_form(policy, is_tree)
   end
   local profile = profiles.plain(policy.profile)
   profile.write = policy.fitted.write
-  return fit.fit(profile, policy.host, { is_checked = true, supervisor = false })
+  return fit.fit(profile, policy.host, { is_checked = true, supervisor = false, extensions = policy.extensions })
 end
 
 --- What to start, in whatever runtime, for the command to run under the policy.

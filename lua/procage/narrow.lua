@@ -225,6 +225,10 @@ function rules.signals(_, wanted)
   return wanted
 end
 
+function rules.refuse_calls(base, wanted)
+  return joined(base or {}, wanted)
+end
+
 --- Which form a command is started in gives it nothing.
 rules.wrap = rules.signals
 

@@ -130,6 +130,7 @@ function M.filter(profile, host, uses, is_observed)
     no_unix = uses["seccomp-no-unix"] or false,
     observed = is_observed or false,
     names = uses["mediated-names"] or false,
+    refused = profile.refuse_calls,
   }
 end
 

@@ -180,7 +180,7 @@ local function ask_gap(told, section, tree, options)
   end
   local policy = loaded(section, tree, options)
   local host = name and hosts.complete(known_hosts[name]) or policy.host
-  local fitted, report = fit.fit(policy.profile, host)
+  local fitted, report = fit.fit(policy.profile, host, { extensions = policy.extensions })
   local result = { at = told.at, text = ("%s %s on %s"):format(told.kind:gsub("_", " "), id, name or "this machine") }
   if not fitted then
     result.passed, result.why = false, report

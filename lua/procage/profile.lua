@@ -44,6 +44,7 @@ local path = require("procage.path")
 ---@field wrap "self"|"tree"  what `policy:wrap` gives unless it is told: `tree` stays as the parent of a run
 ---@field signals "run"  signals, ptrace and /proc reach only the run's own processes
 ---@field limits procage.Limits
+---@field refuse_calls? string[]  system calls that are refused besides, whatever their arguments
 ---@field accept string[]  gap ids that the policy tolerates
 ---@field lift string[]  built-in refusals that the operator re-opened
 ---@field unconfined? string  why nothing shall be confined at all (the off policy)
@@ -163,6 +164,14 @@ local LIST = { list = true }
 local paths = check.list(check.path)
 local ids = check.list(check.one_of(M.gap_ids))
 
+--- Whether there is such a system call, the filter knows.
+---@type procage.Check
+local function call_name(value, key)
+  if type(value) ~= "string" or not value:find("^[%l_][%l%d_]*$") then
+    return check.mismatch(key, "the name of a system call", value)
+  end
+end
+
 ---@class procage.ProfileField: procage.Field
 ---@field shape? procage.JsonShape|true
 ---@field absent? any  what a profile that does not say means: the strictest
@@ -204,6 +213,7 @@ local schema = {
     shape = { order = names_of(limit_fields) },
     absent = {},
   },
+  { name = "refuse_calls", check = check.list(call_name), shape = LIST },
   { name = "accept", check = ids, shape = LIST, absent = {} },
   { name = "lift", check = check.list(check.text), shape = LIST, absent = {} },
   { name = "unconfined", check = check.text },
@@ -288,7 +298,7 @@ end
 ---@param items any[]
 ---@param is_path boolean
 local function append(self, name, items, is_path)
-  local list, seen = deep_copy(inside[self][name]), {}
+  local list, seen = deep_copy(inside[self][name] or {}), {}
   for _, item in ipairs(list) do
     seen[item] = true
   end
@@ -361,6 +371,11 @@ end
 ---@param ... string|string[]
 function methods:handoff(...)
   append(self, "handoff", flatten(...), false)
+end
+
+---@param ... string|string[]
+function methods:refuse_calls(...)
+  append(self, "refuse_calls", flatten(...), false)
 end
 
 ---@param ... string|string[]

@@ -5,12 +5,12 @@ local json = require("procage.json")
 local M = {}
 
 local row_shape = {
-  order = { "clause", "state", "mechanisms", "id", "reason", "effect", "lift", "guard" },
+  order = { "clause", "state", "mechanisms", "id", "reason", "effect", "lift", "guard", "by" },
   fields = { mechanisms = { list = true } },
 }
 
 --- What a row says below its first line, in this order.
-local details = { "reason", "effect", "guard", "lift" }
+local details = { "reason", "effect", "guard", "lift", "by" }
 
 --- Text from a profile or a host on one line of a terminal: no control character of it is obeyed.
 ---@param text string

@@ -5,6 +5,7 @@ local core = require("procage.core")
 local disk = require("procage.disk")
 local env = require("procage.env")
 local executables = require("procage.executable")
+local extensions = require("procage.extensions")
 local fit = require("procage.fit")
 local handoff = require("procage.handoff")
 local hosts = require("procage.host")
@@ -134,6 +135,11 @@ local function make_profile(name, checked, options, caller)
     source.layers = source.layers or {}
     table.insert(source.layers, said)
   end
+  for i, call in ipairs(profile.refuse_calls or {}) do
+    if select(3, core.seccomp_call(call)) == 2 then -- ENOENT
+      return nil, ("%s: the profile it returned: refuse_calls[%d]: %s: no such system call"):format(source.file, i, call)
+    end
+  end
   for _, key in ipairs({ "read_only", "hidden", "write" }) do
     table.move(options[key] or {}, 1, #(options[key] or {}), #profile[key] + 1, profile[key])
   end
@@ -241,6 +247,24 @@ function M.adopt(profile, options)
   return self:fit()
 end
 
+--- What the system and the user have registered for fit, from files that no run of this policy can write.
+---@param self procage.Policy
+---@return procage.Extension[]? list
+---@return string? message
+local function operators(self)
+  local list, message, files = extensions.load(self.context.home, self.caller_env, self.context.uid, fit.clauses)
+  if not list then
+    return nil, message
+  end
+  for _, file in ipairs(files) do
+    local tree = path.resolved_tree_of(disk.resolve(file), self.profile.write)
+    if tree then
+      return nil, ("%s: lies in %s, which commands write: not believed"):format(file, tree)
+    end
+  end
+  return list
+end
+
 function Policy:fit()
   local real = hosts.complete(core.probe())
   self.host = self.given_host and hosts.complete(self.given_host) or real
@@ -250,7 +274,16 @@ function Policy:fit()
       return nil, why, "config"
     end
   end
-  local fitted, report, code = fit.fit(self.profile, self.host, { is_checked = true, supervisor = self.supervisor })
+  local refusal
+  self.extensions, refusal = operators(self)
+  if not self.extensions then
+    return nil, refusal, "config"
+  end
+  local fitted, report, code = fit.fit(self.profile, self.host, {
+    is_checked = true,
+    supervisor = self.supervisor,
+    extensions = self.extensions,
+  })
   if not fitted then
     return nil, report, code
   end
@@ -268,7 +301,7 @@ function Policy:explain(host)
   if not host then
     return self.report, self.fitted
   end
-  local fitted, report = fit.fit(self.profile, hosts.complete(host))
+  local fitted, report = fit.fit(self.profile, hosts.complete(host), { extensions = self.extensions })
   if not fitted then
     return nil, report
   end

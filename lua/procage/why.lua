@@ -136,7 +136,11 @@ local function ask_again(policy, try, op, target)
   if not profile then
     return nil
   end
-  local fitted, report = fit.fit(profile, policy.host, { is_checked = true, supervisor = policy.supervisor })
+  local fitted, report = fit.fit(profile, policy.host, {
+    is_checked = true,
+    supervisor = policy.supervisor,
+    extensions = policy.extensions,
+  })
   if not fitted then
     return nil
   end

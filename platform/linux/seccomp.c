@@ -47,8 +47,35 @@ static int rule_error(int rc)
 	return rc == -ENOMEM ? -ENOMEM : -EINVAL;
 }
 
-static int add_refused_calls(scmp_filter_ctx ctx, unsigned int groups)
+static bool is_refused_besides(const struct pc_filter_spec *spec, int number)
 {
+	for (size_t i = 0; i < spec->refused_count; i++)
+		if (spec->refused[i] == number)
+			return true;
+	return false;
+}
+
+/* A call that is refused whatever its arguments has none to be judged. */
+static bool is_judged(const struct pc_judged_call *call, const struct pc_filter_spec *spec)
+{
+	return pc_is_judged(call, spec) && !is_refused_besides(spec, call->number);
+}
+
+static int add_refused_besides(scmp_filter_ctx ctx, const struct pc_filter_spec *spec)
+{
+	for (size_t i = 0; i < spec->refused_count; i++) {
+		int rc = seccomp_rule_add_exact(ctx, SCMP_ACT_ERRNO(EPERM), spec->refused[i], 0);
+
+		if (rc < 0)
+			return rule_error(rc);
+	}
+	return 0;
+}
+
+static int add_refused_calls(scmp_filter_ctx ctx, const struct pc_filter_spec *spec)
+{
+	unsigned int groups = spec->groups | PC_REFUSE_ALWAYS;
+
 	for (const struct pc_refused_call *call = pc_refused_calls(); call->name; call++) {
 		int number = call->number;
 		int rc;
@@ -66,6 +93,8 @@ static int add_refused_calls(scmp_filter_ctx ctx, unsigned int groups)
 			if (number < 0)
 				continue;
 		}
+		if (is_refused_besides(spec, number))
+			continue;
 		rc = seccomp_rule_add_exact(ctx, SCMP_ACT_ERRNO((uint32_t)call->error), number, 0);
 		if (rc < 0)
 			return rule_error(rc);
@@ -86,7 +115,7 @@ static int add_judged_calls(scmp_filter_ctx ctx, const struct pc_filter_spec *sp
 	for (size_t i = 0; i < count; i++) {
 		int rc;
 
-		if (!pc_is_judged(&judged[i], spec))
+		if (!is_judged(&judged[i], spec))
 			continue;
 		rc = seccomp_rule_add_exact(ctx, mark_of(i), judged[i].number, 0);
 		if (rc < 0)
@@ -151,7 +180,9 @@ static int append_tree(struct program *p, const struct pc_filter_spec *spec)
 		rc = rule_error(rc);
 		goto out;
 	}
-	rc = add_refused_calls(ctx, spec->groups | PC_REFUSE_ALWAYS);
+	rc = add_refused_besides(ctx, spec);
+	if (rc == 0)
+		rc = add_refused_calls(ctx, spec);
 	if (rc == 0)
 		rc = add_judged_calls(ctx, spec);
 	if (rc == 0)
@@ -159,6 +190,32 @@ static int append_tree(struct program *p, const struct pc_filter_spec *spec)
 out:
 	seccomp_release(ctx);
 	return rc;
+}
+
+/* Calls that the filter knows and libseccomp may not. */
+static const struct {
+	const char *name;
+	int number;
+} newer_calls[] = {
+	{ "fchmodat2", __NR_fchmodat2 },
+	{ "setxattrat", 463 },	  /* Linux 6.13 */
+	{ "removexattrat", 466 }, /* Linux 6.13 */
+	{ "file_setattr", __NR_file_setattr },
+};
+
+int pc_filter_call(const char *name)
+{
+	int number = seccomp_syscall_resolve_name_arch(NATIVE_SCMP_ARCH, name);
+
+	for (const struct pc_refused_call *call = pc_refused_calls(); call->name; call++)
+		if (call->number >= 0 && strcmp(call->name, name) == 0)
+			return call->number;
+	for (size_t i = 0; i < sizeof(newer_calls) / sizeof(newer_calls[0]); i++)
+		if (strcmp(newer_calls[i].name, name) == 0)
+			return newer_calls[i].number;
+	if (number == __NR_SCMP_ERROR)
+		return -ENOENT;
+	return number < 0 ? -EOPNOTSUPP : number;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------------- */
@@ -219,7 +276,7 @@ static int link_blocks(struct program *p, const struct pc_filter_spec *spec, siz
 		size_t block = p->count;
 		bool found = false;
 
-		if (!pc_is_judged(&judged[i], spec))
+		if (!is_judged(&judged[i], spec))
 			continue;
 		judged[i].write(p, spec);
 		if (p->is_full)
