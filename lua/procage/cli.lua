@@ -17,6 +17,7 @@ local modules = {
   doctor = "procage.cli.doctor",
   guard = "procage.cli.guard",
   mask = "procage.cli.mask",
+  classify = "procage.cli.classify",
   check = "procage.cli.check",
   init = "procage.cli.begin",
   why = "procage.cli.why",

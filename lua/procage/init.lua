@@ -43,7 +43,8 @@ local later = {
   config = { "procage.config" },
   -- Which file a command's first word means: resolve_executable(program, cwd, env).
   resolve_executable = { "procage.executable", "resolve" },
-  -- Around a run: what it changed, secrets in its output.
+  -- Around a run: what a policy says of a call before it, what it changed, secrets in its output.
+  classify = { "procage.classify" },
   guard = { "procage.guard" },
   mask = { "procage.mask" },
 }

@@ -25,7 +25,7 @@ local ROOT = {
 }
 
 ---@type procage.cli.Command[]
-M.commands = {
+local commands = {
   {
     name = "guard",
     summary = "Show what a command has changed of what it must not change.",
@@ -117,5 +117,47 @@ Examples:
    procage-lua mask --no-env --file ~/.ssh/id_ed25519 < build.log]],
   },
 }
+
+---@type procage.cli.Command
+local classify = {
+  name = "classify",
+  summary = "Show what a policy says of a tool call before it runs.",
+  usage = "procage-lua classify [options] [--] <command> [<argument> ...] | classify [options] < <call.json>",
+  takes = "words",
+  options = {
+    {
+      flags = "--protect",
+      arg = "<pattern>",
+      many = true,
+      convert = text("--protect"),
+      help = "A protected input, as guard takes it: no call may change it; may be repeated.",
+    },
+    { flags = "--network", help = "The command asks for the network." },
+    JSON,
+    HELP,
+  },
+  epilog = [[
+Nothing runs. Without a command a call is read from standard input, or a list of calls: they are one session.
+   {"tool": "command", "argv": ["git", "push"], "cwd": "src", "network": false}
+   {"tool": "read" | "write" | "delete", "path": "src/a.c"}
+   {"tool": "rename", "path": "a", "to": "b"}
+
+Exit status: 0 allowed; 1 denied: no approval lifts it; 3 ask; 2 bad usage, configuration or call.
+Of a list: that of its strictest call.
+
+Examples:
+   procage-lua classify -- git -C sub push
+   procage-lua classify --protect 'golden/**' -- sh -c 'cp new golden/a'
+   echo '{"tool": "write", "path": "AGENTS.md"}' | procage-lua classify --json]],
+}
+
+--- The subcommands of this file.
+---@param policy_options procage.cli.Option[]  what a policy is made of
+---@return procage.cli.Command[]
+function M.commands(policy_options)
+  table.move(classify.options, 1, #classify.options, #policy_options + 1, classify.options)
+  table.move(policy_options, 1, #policy_options, 1, classify.options)
+  return { commands[1], commands[2], classify }
+end
 
 return M

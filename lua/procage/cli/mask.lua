@@ -20,8 +20,12 @@ local function masker_of(chosen)
     files[i] = (disk.resolve(path.join(cwd, file)))
   end
   local wants_known = not chosen.no_files
+  local variables
+  if chosen.no_env then
+    variables = false
+  end
   return mask.new({
-    env = chosen.no_env and false or nil,
+    env = variables,
     names = chosen.name,
     keep = chosen.keep,
     files = files,

@@ -416,7 +416,7 @@ Examples:
 }
 
 -- Before help and version.
-for _, command in ipairs(require("procage.cli.around").commands) do
+for _, command in ipairs(require("procage.cli.around").commands(POLICY)) do
   table.insert(M.commands, #M.commands - 1, command)
 end
 

@@ -330,7 +330,7 @@ function M.load(chosen, argv)
   local config, root, name, file = settings.config, settings.root, settings.policy, settings.file
   local options = {
     root = root,
-    explains = chosen.host_file ~= nil,
+    explains = chosen.explains or chosen.host_file ~= nil,
     read_only = settings.read_only,
     layers = settings.layers,
   }
