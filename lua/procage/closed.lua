@@ -10,8 +10,9 @@ local tools, data = ...
 tools.name(data.file)
 
 local spend, where = tools.spend, tools.where
-local raw_next, raw_tostring, raw_tonumber, raw_load = next, tostring, tonumber, load
-local raw_format, raw_rep, raw_concat, raw_unpack = string.format, string.rep, table.concat, table.unpack
+local raw_next, raw_tostring, raw_load = next, tostring, load
+-- An error of one of these names it by the name that it is called by here.
+local format, rep, move, unpack = string.format, string.rep, table.move, table.unpack
 local raw_sort, raw_error = table.sort, error
 
 --- Level 0 is a message that is to name no line; any other error of ours is told with the script's.
@@ -92,13 +93,14 @@ local function plain_format(text, ...)
   if type(text) == "string" and text:gsub("%%%%", ""):find("%%[-+ #0%d.]*p") then
     error("format: %p shows an address, another one in each run", 2)
   end
+  spend(type(text) == "string" and #text // 16 or 0)
   local arguments = table.pack(...)
   for i = 1, arguments.n do
     if not PLAIN[type(arguments[i])] then
       arguments[i] = type(arguments[i])
     end
   end
-  return raw_format(text, raw_unpack(arguments, 1, arguments.n))
+  return format(text, unpack(arguments, 1, arguments.n))
 end
 
 local function in_order(a, b)
@@ -139,53 +141,49 @@ local function sort(list, less)
   sort_part(list, {}, 1, #list, less or in_order)
 end
 
---- A function in C that walks its texts without making one pays for their length.
-local function charged(f)
-  return function(a, b, ...)
-    spend(((type(a) == "string" and #a or 0) + (type(b) == "string" and #b or 0)) // 16)
-    return f(a, b, ...)
-  end
-end
+-- Errors of a function tell the name of the variable that it was called by: so each has a wrapper with its own.
+local CHARGED = [[
+local NAME, spend, type = ...
+return function(a, b, ...)
+  spend(((type(a) == "string" and #a or 0) + (type(b) == "string" and #b or 0)) // 16 + (type(a) == "table" and #a // 8 or 0))
+  return NAME(a, b, ...)
+end]]
 
---- One that walks a list pays for its entries.
-local function charged_list(f)
-  return function(list, ...)
-    spend(type(list) == "table" and #list // 8 or 0)
-    return f(list, ...)
+--- A function in C that walks texts without making one, or a list, pays for their length.
+---@param library table
+---@param ... string  names of its functions
+local function charge(library, ...)
+  for _, name in ipairs({ ... }) do
+    local chunk = assert(raw_load(CHARGED:gsub("NAME", name), "@procage/closed.lua", "t", {}))
+    library[name] = chunk(library[name], spend, type)
   end
 end
 
 local function close_libraries(strings, tables, numbers, letters)
   strings.dump, numbers.random, numbers.randomseed = nil, nil, nil
-  for _, name in ipairs({ "byte", "pack", "packsize", "unpack" }) do
-    strings[name] = charged(strings[name])
-  end
-  for _, name in ipairs({ "len", "offset", "codepoint" }) do
-    letters[name] = charged(letters[name])
-  end
+  charge(strings, "byte", "pack", "packsize", "unpack")
+  charge(letters, "len", "offset", "codepoint")
+  charge(tables, "concat", "insert", "remove")
   -- Nothing repeated costs no memory, and takes as long as it is told to.
   strings.rep = function(text, count, between)
     if text == "" and (between == nil or between == "") then
       return ""
     end
-    return raw_rep(text, count, between)
+    return rep(text, count, between)
   end
-  strings.format = charged(plain_format)
+  strings.format = plain_format
   tables.sort = sort
-  local raw_move = tables.move
   tables.move = function(from, first, last, ...)
     if math.type(first) == "integer" and math.type(last) == "integer" and last > first then
       -- The difference of two far apart wraps around.
       spend(last - first < 0 and math.maxinteger or last - first)
     end
-    return raw_move(from, first, last, ...)
+    return move(from, first, last, ...)
   end
   tables.unpack = function(list, first, last)
     spend(math.max(0, (math.tointeger(last) or #list) - (math.tointeger(first) or 1)))
-    return raw_unpack(list, first, last)
+    return unpack(list, first, last)
   end
-  tables.concat = charged_list(raw_concat)
-  tables.insert, tables.remove = charged_list(tables.insert), charged_list(tables.remove)
 end
 
 -- ---- The environment --------------------------------------------------------------------------------------------------------
@@ -322,7 +320,7 @@ local function script_require(name)
   if not shipped then
     error(
       ("require reaches procage.profile, procage.path and policies.*, not %s"):format(
-        type(name) == "string" and raw_format("%q", name) or type(name)
+        type(name) == "string" and format("%q", name) or type(name)
       ),
       2
     )
@@ -335,7 +333,7 @@ local env = {
   error = error, ipairs = ipairs, rawequal = rawequal, rawget = rawget, rawlen = rawlen, rawset = rawset, select = select,
   type = type,
   math = math, string = string, table = table, utf8 = utf8,
-  pairs = ordered_pairs, next = ordered_next, tostring = plain_tostring, tonumber = charged(raw_tonumber),
+  pairs = ordered_pairs, next = ordered_next, tostring = plain_tostring, tonumber = tonumber,
   require = script_require,
   assert = function(value, message, ...)
     if value then
@@ -344,6 +342,7 @@ local env = {
     error(message == nil and "assertion failed!" or message, 2)
   end,
 }
+charge(env, "tonumber")
 env._G = env
 
 function run_text(text, file)
@@ -418,7 +417,7 @@ local function policy_of(value)
     end
   end
   local options = plain(value.options or {}, "options", 0)
-  local bad = require_own("procage.declared").check(options)
+  local bad = raw_next(options) ~= nil and require_own("procage.declared").check(options)
   if bad then
     error(("%s: %s"):format(data.file, bad), 0)
   end
@@ -433,15 +432,18 @@ end
 function kinds.policy()
   local make, options = policy_of(run_text(data.text, data.file))
   local config, ctx = data.config, data.ctx
-  local values, bad = require_own("procage.declared").values(options, config.options or {}, ctx.home)
+  local given, values, bad = config.options or {}, {}, nil
+  if raw_next(options) ~= nil or raw_next(given) ~= nil then
+    values, bad = require_own("procage.declared").values(options, given, ctx.home)
+  end
   if bad then
     error(("%s: %s"):format(data.file, bad), 0)
   end
   config.options = values
   local built = make(config, ctx)
-  local profile = require_own("procage.profile")
+  local profile = loaded["procage.profile"]
   local told = type(built) == "table" and notes[built] or {}
-  if profile.is_builder(built) then
+  if profile and profile.is_builder(built) then
     built = profile.plain(built)
   end
   return { profile = plain(built, "", 0), notes = told, options = options, values = plain(values, "", 0) }

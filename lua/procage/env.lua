@@ -2,12 +2,39 @@
 
 local M = {}
 
---- A pattern of names as a Lua pattern: `*` any letters, `?` one; the letter case does not count.
+---@class procage.NamePattern
+---@field pieces string[]  what stands between the stars, as Lua patterns that repeat nothing
+---@field last_length integer
+
+--- A pattern of names: `*` any letters, `?` one; the letter case does not count. In pieces, which are looked for one after the
+--- other: a Lua pattern with a repetition for each star could take for ever on a long name.
 ---@param glob string
----@return string
-local function to_lua_pattern(glob)
-  local escaped = glob:lower():gsub("[^%w*?]", "%%%0")
-  return "^" .. escaped:gsub("%*+", ".*"):gsub("%?", ".") .. "$"
+---@return procage.NamePattern
+local function compile(glob)
+  local pieces, length = {}, 0
+  for piece in (glob:lower() .. "*"):gmatch("([^*]*)%*") do
+    pieces[#pieces + 1] = piece:gsub("[^%w?]", "%%%0"):gsub("%?", ".")
+    length = #piece
+  end
+  return { pieces = pieces, last_length = length }
+end
+
+---@param lower string
+---@param pattern procage.NamePattern
+---@return boolean
+local function meets(lower, pattern)
+  local pieces = pattern.pieces
+  if #pieces == 1 then
+    return lower:find("^" .. pieces[1] .. "$") ~= nil
+  end
+  local _, at = lower:find("^" .. pieces[1])
+  for i = 2, #pieces - 1 do
+    if at then
+      _, at = lower:find(pieces[i], at + 1)
+    end
+  end
+  local last = #lower - pattern.last_length
+  return at ~= nil and last >= at and lower:find("^" .. pieces[#pieces], last + 1) ~= nil
 end
 
 --- Whether a name is one that the pattern means.
@@ -15,26 +42,16 @@ end
 ---@param glob string
 ---@return boolean
 function M.matches(name, glob)
-  return name:lower():find(to_lua_pattern(glob)) ~= nil
-end
-
----@param globs string[]
----@return string[]
-local function compile(globs)
-  local patterns = {}
-  for i, glob in ipairs(globs) do
-    patterns[i] = to_lua_pattern(glob)
-  end
-  return patterns
+  return meets(name:lower(), compile(glob))
 end
 
 ---@param name string
----@param patterns string[]
+---@param patterns procage.NamePattern[]
 ---@return boolean
 local function matches_any(name, patterns)
   local lower = name:lower()
   for _, pattern in ipairs(patterns) do
-    if lower:find(pattern) then
+    if meets(lower, pattern) then
       return true
     end
   end
@@ -47,7 +64,10 @@ end
 ---@return table<string, string> env  a new table
 ---@return string[] dropped  names, sorted; their values are told to nobody
 function M.apply(env, rules)
-  local patterns, kept = compile(rules.drop or {}), {}
+  local patterns, kept = {}, {}
+  for i, glob in ipairs(rules.drop or {}) do
+    patterns[i] = compile(glob)
+  end
   for _, name in ipairs(rules.keep or {}) do
     kept[name] = true
   end

@@ -79,4 +79,23 @@ describe("an environment", function()
       assert.same({ [name] = "x" }, (env.apply({ [name] = "x" }, { drop = shipped() })))
     end)
   end
+
+  it("takes no longer for a pattern of many stars", function()
+    local begun = os.clock()
+    assert.is_false(env.matches(("A"):rep(5000), ("*A"):rep(50) .. "*B"))
+    assert.is_true(env.matches(("A"):rep(5000) .. "B", ("*A"):rep(50) .. "*B"))
+    assert(os.clock() - begun < 1)
+  end)
+
+  for _, case in ipairs({
+    { "", "*", true }, { "A", "*", true }, { "AB", "A*B", true }, { "A", "A*A", false }, { "ABA", "A*A", true },
+    { "XAY", "*A*", true }, { "XY", "*A*", false }, { "AXBXC", "A*B*C", true }, { "AXC", "A?C", true }, { "AC", "A?C", false },
+    { "a.b", "A.B", true }, { "aXb", "A.B", false }, { "TOKEN_X", "*_TOKEN*", false }, { "ABAB", "*AB", true },
+    { "A", "", false },
+    { "AA", "A*?", true }, { "A", "A*?", false },
+  }) do
+    it(("%s %s %s"):format(case[2], case[3] and "means" or "does not mean", case[1]), function()
+      assert.equal(case[3], env.matches(case[1], case[2]))
+    end)
+  end
 end)
