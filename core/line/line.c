@@ -11,6 +11,7 @@
 #include <histedit.h>
 #include <lauxlib.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,15 @@ static unsigned char drop_line(EditLine *el, int unused)
 	(void)unused;
 	editor_of(el)->is_dropped = true;
 	return CC_NEWLINE;
+}
+
+/* As the terminal would have it, were its signals not keys here. libedit puts the terminal right before, and takes it back after. */
+static unsigned char stop(EditLine *el, int unused)
+{
+	(void)el;
+	(void)unused;
+	raise(SIGTSTP);
+	return CC_REDISPLAY;
 }
 
 /* Calls the completer with the text before the cursor: what it returns first is put in, second says that it has printed. */
@@ -116,9 +126,11 @@ static int line_open(lua_State *L)
 	el_set(editor->el, EL_SIGNAL, 1);
 	el_set(editor->el, EL_ADDFN, "procage-complete", "complete a name", complete);
 	el_set(editor->el, EL_ADDFN, "procage-drop", "drop the line", drop_line);
+	el_set(editor->el, EL_ADDFN, "procage-stop", "stop the program", stop);
 	el_set(editor->el, EL_SETTY, "-d", "-isig", NULL);
 	el_set(editor->el, EL_BIND, "^I", "procage-complete", NULL);
 	el_set(editor->el, EL_BIND, "^C", "procage-drop", NULL);
+	el_set(editor->el, EL_BIND, "^Z", "procage-stop", NULL);
 	el_set(editor->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_set(editor->el, EL_BIND, "\\e[1~", "ed-move-to-beg", NULL);
 	el_set(editor->el, EL_BIND, "\\e[4~", "ed-move-to-end", NULL);

@@ -171,6 +171,10 @@ local function run_confined(side, policy, program)
     local how = outcome.signal and "signal " .. outcome.signal or "status " .. tostring(outcome.status)
     return nil, ("the attacking process ended with %s: %s"):format(how, outcome.stderr)
   end
+  -- Moved away by now: that it could be made counts.
+  for _, entry in ipairs(outcome.appeared) do
+    side.tree.appeared[entry.path] = true
+  end
   return answers_of(outcome.stdout)
 end
 
@@ -221,17 +225,38 @@ local function verdict_of(class, skipped, control, confined, worked, crossed)
   return verdict
 end
 
---- The directory that doctor makes its trees in.
----@param base string
+--- The directory that doctor makes its trees in: in the first of the places where one can be made.
+---@param bases string[]
 ---@return string? directory
 ---@return table|string lock  or the message
-local function make_place(base)
-  core.private_sweep(base)
-  local directory, lock = core.private_dir(base)
-  if not directory then
-    return nil, lock
+local function make_place(bases)
+  local message
+  for _, base in ipairs(bases) do
+    core.private_sweep(base)
+    local directory, lock = core.private_dir(base)
+    if directory then
+      return directory, lock
+    end
+    message = message or lock
   end
-  return directory, lock
+  return nil, message
+end
+
+--- Where that is tried: where the caller said, or else the user's state directory, which may be read-only.
+---@param options procage.doctor.Options
+---@return string[]
+local function bases_of(options)
+  if options.base then
+    return { options.base }
+  end
+  local home, temporary = options.caller.HOME, options.caller.TMPDIR
+  local bases = {}
+  if home and path.is_absolute(home) then
+    bases[1] = resolve.make_state_directory({ home = home, env = options.caller, uid = options.uid })
+  end
+  bases[#bases + 1] = temporary and path.is_absolute(temporary) and temporary or nil
+  bases[#bases + 1] = "/tmp"
+  return bases
 end
 
 --- The caller's variables for a policy whose home is the made one.
@@ -315,12 +340,7 @@ function M.run(options)
   if not program then
     return nil, message
   end
-  local home = options.caller.HOME
-  local base = options.base
-  if not base and home and path.is_absolute(home) then
-    base = resolve.make_state_directory({ home = home, env = options.caller, uid = options.uid })
-  end
-  local place, lock = make_place(base or "/tmp")
+  local place, lock = make_place(bases_of(options))
   if not place then
     return nil, lock --[[@as string]]
   end

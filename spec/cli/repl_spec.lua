@@ -102,6 +102,17 @@ describe("the prompt", function()
     assert.matches("status 0", seen, 1, true)
   end)
 
+  it("is stopped by Ctrl-Z, and goes on where it was", function()
+    box.skip_without("bash")
+    local b <close> = box.new()
+    local steps = [=[
+      [["PROGRAM\n", "leaves."], ["1+", "1+"], ["\u001a", "Stopped"], ["fg\n", "1+"], ["5\n", "6"], ["\u0004", "sh> "],
+       ["exit\n", null]]
+    ]=]
+    local seen = session(b, (steps:gsub("PROGRAM", program())), "PS1='sh> ' exec bash --norc -i")
+    assert.matches("status 0", seen, 1, true)
+  end)
+
   it("ends a run on Ctrl-C, and stays", function()
     local b <close> = box.new()
     local seen = session(b, [=[

@@ -496,10 +496,13 @@ class({
     t:make_directory(place .. "/.git/refs")
     for i, name in ipairs((handoff_names(c))) do
       local file, text = place .. "/" .. name, trees.token()
+      local function crossed()
+        return t.appeared[file] or holds(file, text)()
+      end
       if i % 2 == 1 then
-        add("a new " .. name, { "create", file, text }, holds(file, text))
+        add("a new " .. name, { "create", file, text }, crossed)
       else
-        add("a file renamed to " .. name, { "replace", file, text, t.workspace .. "/" .. text }, holds(file, text))
+        add("a file renamed to " .. name, { "replace", file, text, t.workspace .. "/" .. text }, crossed)
       end
     end
   end,

@@ -13,6 +13,7 @@ local M = {}
 ---@field outside string  neither: nothing of it is the run's
 ---@field mark string  a word of the helper's command line
 ---@field is_control boolean
+---@field appeared table<string, true>  hand-off files that the run made and that were moved away
 ---@field secret string  the value of the variable that looks secret
 local Tree = {}
 Tree.__index = Tree
@@ -199,6 +200,7 @@ function M.new(root, is_control)
     pipes = {},
     handles = {},
     files = {},
+    appeared = {},
   }, Tree)
   for _, name in ipairs({ root, self.workspace, self.home, self.outside }) do
     self:make_directory(name)
