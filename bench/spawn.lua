@@ -2,6 +2,7 @@
 ---
 ---     ./dev bench [--json] [--rounds N] [--seconds N]
 ---     ./dev bench load ...     what comes before the first run: bench/load.lua
+---     ./dev bench mediated ... what a mediated call costs: bench/mediated.lua
 
 local core = require("procage.core")
 local home = require("bench.home")
@@ -114,8 +115,8 @@ local function bubblewrap(program, policy, place)
 end
 
 local function main(words)
-  if words[1] == "load" then
-    return assert(loadfile("bench/load.lua"))(table.unpack(words, 2))
+  if words[1] == "load" or words[1] == "mediated" then
+    return assert(loadfile(("bench/%s.lua"):format(words[1])))(table.unpack(words, 2))
   end
   local chosen = options.parse(words, { rounds = 300, seconds = 30 })
   local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench")

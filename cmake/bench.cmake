@@ -2,3 +2,8 @@
 add_library(bench_plain MODULE bench/plain.c)
 target_link_libraries(bench_plain PRIVATE procage_flags procage_lua_headers)
 set_target_properties(bench_plain PROPERTIES PREFIX "" OUTPUT_NAME plain LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+
+# What bench/mediated.lua runs.
+add_executable(bench_calls bench/calls.c)
+target_link_libraries(bench_calls PRIVATE procage_flags)
+set_target_properties(bench_calls PROPERTIES OUTPUT_NAME calls RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
