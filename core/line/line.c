@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #define EDITOR "procage.editor"
 
@@ -124,9 +125,10 @@ static int line_open(lua_State *L)
 	el_set(editor->el, EL_HIST, history, editor->history);
 	/* The terminal is put right on SIGTERM and SIGHUP, and a new size is taken over. */
 	el_set(editor->el, EL_SIGNAL, 1);
-	el_set(editor->el, EL_ADDFN, "procage-complete", "complete a name", complete);
-	el_set(editor->el, EL_ADDFN, "procage-drop", "drop the line", drop_line);
-	el_set(editor->el, EL_ADDFN, "procage-stop", "stop the program", stop);
+	/* By the wide call: the other one copies the names, and loses the copies. */
+	el_wset(editor->el, EL_ADDFN, L"procage-complete", L"complete a name", complete);
+	el_wset(editor->el, EL_ADDFN, L"procage-drop", L"drop the line", drop_line);
+	el_wset(editor->el, EL_ADDFN, L"procage-stop", L"stop the program", stop);
 	el_set(editor->el, EL_SETTY, "-d", "-isig", NULL);
 	el_set(editor->el, EL_BIND, "^I", "procage-complete", NULL);
 	el_set(editor->el, EL_BIND, "^C", "procage-drop", NULL);
