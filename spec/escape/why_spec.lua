@@ -147,7 +147,8 @@ end
 ---@param seed integer
 ---@param config table
 ---@param host? procage.Host
-local function check_agreement(seed, config, host)
+---@param policy_text? string  a policy of its own
+local function check_agreement(seed, config, host, policy_text)
   local temporary <close> = box.new({ under = "/tmp" })
   temporary:write("outside/file", "t")
   local b <close> = box.new({ config = config, host = host })
@@ -161,6 +162,10 @@ local function check_agreement(seed, config, host)
   end
   if seed % 2 == 0 then
     config.readable[1] = temporary.outside
+  end
+  if policy_text then
+    b.options.policy = b:write("policy.lua", policy_text)
+    config.writable = { b.outside }
   end
   local inside = b:listener("stream", b.workspace .. "/in.sock")
   local outside = b:listener("stream", b.outside .. "/out.sock")
@@ -215,6 +220,25 @@ describe("why agrees with the kernel", function()
       check_agreement(seed, { git = ({ "read", "commit", "write" })[seed], network = seed % 2 == 0 and "none" or "loopback" })
     end)
   end
+
+  --- Reads what a program needs, the workspace and one of the generated places; everything else is closed.
+  it("where reading is closed too", function()
+    check_agreement(5, { git = "read" }, nil, [[
+local profile = require("procage.profile")
+return function(config, ctx)
+  local p = profile.new()
+  p:allow_read("/usr", "/bin", "/lib", "/lib64", "/etc/passwd", "/proc", ctx.home .. "/.cache", config.writable)
+  p:workspace(ctx.workspace)
+  p:allow_write(config.writable)
+  p:hidden(config.hidden)
+  p:read_only(config.read_only)
+  p:handoff(".envrc")
+  p:tmp("shared")
+  p:accept("carve", "trust_handoff", "stat", "replace", "metadata", "truncate", "signal_scope", "process_tree", "device_ioctl",
+    "limits", "read")
+  return p
+end]])
+  end)
 
   it("where hand-off names that are not there are refused", function()
     check_agreement(7, { git = "read", handoff_absent = "refuse" })
