@@ -43,6 +43,8 @@ local later = {
   config = { "procage.config" },
   -- Which file a command's first word means: resolve_executable(program, cwd, env).
   resolve_executable = { "procage.executable", "resolve" },
+  -- Whether a run could do something, and what decides: why(policy, op, target).
+  why = { "procage.why", "ask" },
   -- Around a run: what a policy says of a call before it, what it changed, secrets in its output.
   classify = { "procage.classify" },
   guard = { "procage.guard" },

@@ -294,9 +294,18 @@ local function list_reason(policy, verdict)
   end
 end
 
+--- A path as a person writes it: `~` is the policy's home, and the rest lies in its workspace.
+local function absolute(policy, op, target)
+  local is_path = op == "read" or op == "write" or op == "exec" or target:find("^[~./]") ~= nil
+  if not is_path or target == "" then
+    return target
+  end
+  return path.join(policy.profile.workspace, path.expand_home(target, policy.context.home))
+end
+
 ---@param policy procage.Policy
 ---@param op procage.Operation
----@param target string  an absolute path; for connect and bind also @NAME, PORT, ADDRESS:PORT
+---@param target string  a path, from the workspace; for connect and bind also @NAME, PORT, ADDRESS:PORT
 ---@return procage.Why? answer
 ---@return string? message
 function M.ask(policy, op, target)
@@ -304,6 +313,7 @@ function M.ask(policy, op, target)
   if not view then
     return nil, message
   end
+  target = absolute(policy, op, target)
   local object
   object, message = model.object(view, op, target)
   if not object then

@@ -121,10 +121,18 @@ describe("why", function()
     assert.equal(b.home .. "/.ssh/id", answer.path)
   end)
 
+  it("takes paths from the workspace and from home", function()
+    local b <close> = grown()
+    local policy = assert(b:policy())
+    assert.equal(b.workspace .. "/a", policy:why("write", "./a").target)
+    assert.is_true(policy:why("write", "a").allowed)
+    assert.equal("hidden", require("procage").why(policy, "read", "~/.ssh/id").clause)
+  end)
+
   it("refuses what is no target", function()
     local b <close> = grown()
     local policy = assert(b:policy())
-    for _, case in ipairs({ { "read", "x" }, { "connect", "host" }, { "connect", "1.2.3.4:99999" }, { "raed", "/x" } }) do
+    for _, case in ipairs({ { "read", "" }, { "connect", "host" }, { "connect", "1.2.3.4:99999" }, { "raed", "/x" } }) do
       local answer, message = policy:why(case[1], case[2])
       assert.is_nil(answer)
       assert.matches("expected", message, 1, true)
