@@ -7,6 +7,7 @@ local M = {}
 ---@field width? integer  columns, 100
 ---@field depth? integer  of tables in tables, 5
 ---@field items? integer  of one table, 40
+---@field listed? integer  of one table's list part; default: items
 ---@field text? integer  bytes of one string, 2000
 ---@field nodes? integer  values in all, 2000
 ---@field indent? integer  columns that stand before the first line
@@ -142,7 +143,7 @@ local function entries(value, indent, depth, state)
   local length = rawlen(value)
   local left = state.options.items
   local keys = other_keys(value, length)
-  for i = 1, math.min(length, left) do
+  for i = 1, math.min(length, left, state.options.listed or left) do
     list[#list + 1] = write(rawget(value, i), indent + 2, depth + 1, state)
   end
   for _, key in ipairs(keys) do

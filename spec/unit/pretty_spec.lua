@@ -34,6 +34,7 @@ describe("a pretty value", function()
       long[i] = i
     end
     assert.equal("{ 1, 2, 3, … 997 more }", pretty.format(long, { items = 3 }))
+    assert.equal("{ a = 1, l = { 1, … 999 more } }", pretty.format({ a = 1, l = long }, { listed = 1 }))
     assert.equal('"xxxxx" … 1000 bytes', pretty.format(("x"):rep(1000), { text = 5 }))
     local wide = {}
     for i = 1, 300 do

@@ -34,6 +34,7 @@ local M = {}
 ---@field rows table<string, procage.Row>
 ---@field is_off boolean  nothing is confined, so everything is tried
 ---@field home string  of the confined tree
+---@field hidden table<boolean, string[]>  what hidden_names has found
 local Claims = {}
 Claims.__index = Claims
 M.Claims = Claims
@@ -47,7 +48,13 @@ function M.claims(profile, report, home)
   for _, row in ipairs(report) do
     rows[row.clause] = row
   end
-  return setmetatable({ profile = profile, rows = rows, home = home, is_off = profile.unconfined ~= nil }, Claims)
+  return setmetatable({
+    profile = profile,
+    rows = rows,
+    home = home,
+    is_off = profile.unconfined ~= nil,
+    hidden = {},
+  }, Claims)
 end
 
 ---@param clause string
@@ -127,7 +134,7 @@ local WELL_KNOWN = { ".ssh", ".npmrc" }
 --- The hidden paths beneath the made home, relative, without those inside another.
 ---@param c procage.doctor.Claims
 ---@param wants_inside boolean  those in writable trees, which a mask alone keeps
-local function hidden_names(c, wants_inside)
+local function find_hidden(c, wants_inside)
   local names = {}
   local trees_of_run = profiles.writable_trees(c.profile)
   local sorted = table.move(c.profile.hidden, 1, #c.profile.hidden, 1, {})
@@ -145,6 +152,12 @@ local function hidden_names(c, wants_inside)
     return WELL_KNOWN
   end
   return names
+end
+
+--- The same, found once: there are hundreds, and several classes ask.
+local function hidden_names(c, wants_inside)
+  c.hidden[wants_inside] = c.hidden[wants_inside] or find_hidden(c, wants_inside)
+  return c.hidden[wants_inside]
 end
 
 --- Makes each, by turns a directory with a file and a file: a profile does not say which it is. The files, and the first of

@@ -29,6 +29,12 @@ local function is_report(value)
     and rawget(row, "mechanisms") ~= nil
 end
 
+--- Hundreds of hidden paths and names of files would push everything else off the screen.
+local function is_profile(value)
+  return type(value) == "table" and rawget(value, "hidden") ~= nil and rawget(value, "write") ~= nil
+    and rawget(value, "network") ~= nil
+end
+
 local function is_outcome(value)
   return type(value) == "table" and rawget(value, "duration_ms") ~= nil and rawget(value, "denials") ~= nil
     and rawget(value, "report") ~= nil
@@ -109,7 +115,8 @@ function M.text(value, width)
   elseif type(value) == "table" and rawget(value, "is_difference") then
     lines = #value > 0 and diffs.lines(value) or { "no difference" }
   else
-    return pretty.format(value, { width = width, describe = M.describe })
+    local listed = is_profile(value) and 4 or nil
+    return pretty.format(value, { width = width, listed = listed, describe = M.describe })
   end
   for i, line in ipairs(lines) do
     lines[i] = pretty.printable(line)
