@@ -48,18 +48,23 @@ local function own_program()
   return paths.program()
 end
 
+--- The name that the helper is started by where a profile starts programs of PATH alone.
+local HELPER <const> = "procage-doctor-helper"
+
 --- A copy of the program where the run may execute it: a profile need not let it read where it is installed.
 ---@param t procage.doctor.Tree
----@return string? program
+---@param profile procage.Profile
+---@return string? command  what to start
 ---@return string? message
-local function copy_program(t, program)
-  local directory = t:make_directory(t.workspace .. "/helper")
-  local copy = directory .. "/procage-lua"
+local function copy_program(t, program, profile)
+  local is_named = profile.programs == "path"
+  local directory = is_named and t.programs or t.workspace .. "/helper"
+  local copy = t:make_directory(directory) .. "/" .. HELPER
   local line = ("cp -- %s %s && chmod 700 -- %s"):format(trees.quote(program), trees.quote(copy), trees.quote(copy))
   if not os.execute(line) then
     return nil, program .. ": cannot be copied to " .. copy
   end
-  return copy
+  return is_named and HELPER or copy
 end
 
 --- The attacks as the helper reads them.
@@ -269,6 +274,7 @@ local function variables_for(t, caller)
     end
   end
   variables.HOME, variables[attacks.VARIABLE] = t.home, t.secret
+  variables.PATH = t.programs .. ":" .. (caller.PATH or "/usr/bin:/bin")
   return variables
 end
 
@@ -301,7 +307,7 @@ local function attack_both(control_tree, confined_tree, options, program)
   for _, class in ipairs(attacks.classes) do
     skipped[class.name] = class.unclaimed(claims)
   end
-  local copy, why = copy_program(confined_tree, program)
+  local copy, why = copy_program(confined_tree, program, policy.fitted)
   if not copy then
     return nil, why
   end

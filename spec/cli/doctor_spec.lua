@@ -132,6 +132,21 @@ describe("doctor", function()
     assert.equal("refused", classes.sockets.state)
   end)
 
+  it("attacks the shipped policies, also one that starts programs of PATH alone", function()
+    local b <close> = box.new()
+    local _, classes = answer_of(doctor(b, { "--policy", "own-command", "--json" }))
+    assert.equal("refused", classes.hidden.state, classes.hidden.reason)
+    assert.matches("network = all", classes.network.reason, 1, true)
+    local result = doctor(b, { "--policy", "in-place", "--json" })
+    if result.status ~= 126 then
+      _, classes = answer_of(result)
+      assert.not_equal("crossed", classes.ignored.state)
+      if box.host().mountns then
+        assert.equal("refused", classes.ignored.state, classes.ignored.reason)
+      end
+    end
+  end)
+
   it("attacks a profile that reads listed trees alone", function()
     local b <close> = box.new()
     b:write(

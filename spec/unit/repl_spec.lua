@@ -211,6 +211,9 @@ describe("the ready names", function()
     end
     assert.equal(help.text(true, "run", env), help.text(true, env.run, env))
     assert.matches("carve", help.text(true, "carve", env), 1, true)
+    for _, row in ipairs(require("procage.clauses")) do
+      assert.matches("clause " .. row.clause, help.text(true, row.clause, env), 1, true)
+    end
     assert.matches("clause network", help.text(true, "network", env), 1, true)
     assert.matches("did you mean network?", help.text(true, "netwrk", env), 1, true)
     assert.matches("off|.*speccoder", table.concat(names.policies(), "|"))

@@ -299,6 +299,49 @@ class({
   end,
 })
 
+--- Names that the profile's patterns mean.
+local function ignored_names(c)
+  local names = {}
+  for i, pattern in ipairs(c.is_off and { ".env", "*.pem" } or c.profile.ignored) do
+    if i <= 8 then
+      names[i] = pattern:gsub("[*?]", "x")
+    end
+  end
+  return names
+end
+
+class({
+  name = "ignored",
+  about = "files in the workspace that git ignores and that look like credentials",
+  unclaimed = function(c)
+    if not c.is_off and #c.profile.ignored == 0 then
+      return "the profile lets ignored files be read"
+    end
+    return not c:uses("ignored", "mask") and c:gap("ignored") or nil
+  end,
+  attacks = function(t, c, add)
+    local place = t:make_directory(t.workspace .. "/ignoring")
+    t:write(place .. "/.git/HEAD", "ref: refs/heads/main\n")
+    t:write(place .. "/.git/config", "[core]\n\tbare = false\n")
+    t:make_directory(place .. "/.git/objects")
+    t:make_directory(place .. "/.git/refs")
+    local names = ignored_names(c)
+    t:write(place .. "/.gitignore", table.concat(names, "\n") .. "\n")
+    for i, name in ipairs(names) do
+      local file, secret = t:write(place .. "/" .. name)
+      add("reading " .. name, { "read", file }, told(secret))
+      if i == 1 then
+        local link = t.workspace .. "/ignored-link"
+        add("reading " .. name .. " through a symbolic link", { "read_symlink", file, link }, told(secret))
+        add("reading " .. name .. " through a hard link", { "read_link", file, link .. "-hard" }, told(secret))
+        add("reading " .. name .. " without its mask", { "unmask", file, file }, told(secret))
+        -- Last: the others need it where it is.
+        add("reading " .. name .. ", renamed", { "read_rename", file, link .. "-moved" }, told(secret))
+      end
+    end
+  end,
+})
+
 class({
   name = "stat",
   about = "names and sizes of hidden files",

@@ -11,6 +11,7 @@ local M = {}
 ---@field workspace string
 ---@field home string
 ---@field outside string  neither: nothing of it is the run's
+---@field programs string  an entry of PATH
 ---@field mark string  a word of the helper's command line
 ---@field is_control boolean
 ---@field appeared table<string, true>  hand-off files that the run made and that were moved away
@@ -192,6 +193,7 @@ function M.new(root, is_control)
     workspace = root .. "/workspace",
     home = root .. "/home",
     outside = root .. "/outside",
+    programs = root .. "/programs",
     is_control = is_control,
     mark = M.token(),
     secret = M.token(),
@@ -202,7 +204,7 @@ function M.new(root, is_control)
     files = {},
     appeared = {},
   }, Tree)
-  for _, name in ipairs({ root, self.workspace, self.home, self.outside }) do
+  for _, name in ipairs({ root, self.workspace, self.home, self.outside, self.programs }) do
     self:make_directory(name)
   end
   return self

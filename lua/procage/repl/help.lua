@@ -53,6 +53,7 @@ local CLAUSES = {
   hidden = "no data of hidden paths",
   stat = "no names, sizes and times of hidden paths",
   read_only = "read-only trees inside writable ones stay as they are",
+  ignored = "files that git ignores and that look like credentials read as empty",
   git = "the workspace's git directory is written as far as `git` says",
   handoff = "existing files that make someone else run code later stay as they are",
   handoff_absent = "such files that do not exist are not made",
