@@ -272,6 +272,7 @@ static void set_boolean(lua_State *L, const char *key, bool value)
 static void push_ending(lua_State *L, const struct pc_result *result)
 {
 	set_boolean(L, "is_lost", !result->has_status);
+	set_boolean(L, "is_broker_lost", result->is_broker_lost);
 	if (result->has_status && WIFEXITED(result->wait_status))
 		set_integer(L, "status", WEXITSTATUS(result->wait_status));
 	if (result->has_status && WIFSIGNALED(result->wait_status)) {

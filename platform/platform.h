@@ -391,8 +391,9 @@ struct pc_supervision {
 };
 
 struct pc_result {
-	bool has_status; /* false: init died without a word, so how the command ended is unknown */
-	int wait_status; /* as wait(2) gives it */
+	bool has_status;     /* false: init died without a word, so how the command ended is unknown */
+	int wait_status;     /* as wait(2) gives it */
+	bool is_broker_lost; /* killed while the command ran, which ended the run */
 	bool is_timed_out;
 	int cancel_signal; /* 0: not cancelled */
 	int output_error;  /* errno of writing the output where it was to go, but for a reader that is gone; 0: none */

@@ -240,6 +240,13 @@ local userns_causes = {
       .. " or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
   },
   {
+    when = function(host, failure)
+      return host.seccomp_notify == false and host.seccomp_filter and errno_is("EPERM")(host, failure)
+    end,
+    reason = "another sandbox, whose filter refuses user namespaces, holds this process",
+    lift = "run it outside of that sandbox",
+  },
+  {
     when = container_refuses("docker"),
     reason = "Docker's default seccomp profile refuses user namespaces",
     lift = "docker run --security-opt seccomp=PROFILE with unshare, clone and mount let through (or seccomp=unconfined)"

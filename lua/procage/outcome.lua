@@ -12,6 +12,7 @@ local M = {}
 ---@field output_error? string  why output that was to be streamed is lost
 ---@field cancelled_by? integer  the signal that the caller was sent
 ---@field is_lost? boolean  init died without a word: how the command ended is unknown
+---@field is_broker_lost? boolean  the run's broker was killed, which ended the run
 ---@field stdout? string  nil when it was streamed
 ---@field stderr? string
 ---@field dropped_bytes integer  captured output that is missing between head and tail
@@ -47,6 +48,7 @@ function M.new(raw, policy)
     output_error = raw.output_error,
     cancelled_by = raw.cancelled_by,
     is_lost = raw.is_lost or nil,
+    is_broker_lost = raw.is_broker_lost or nil,
     stdout = raw.stdout,
     stderr = raw.stderr,
     dropped_bytes = (raw.stdout_dropped_bytes or 0) + (raw.stderr_dropped_bytes or 0),

@@ -593,6 +593,9 @@ end
 
 --- Nobody but the kernel and who may signal it kills an init: the run itself cannot where it has a PID namespace.
 local function note_loss(self, outcome)
+  if outcome.is_broker_lost then
+    outcome.notices[#outcome.notices + 1] = "the run's broker was killed: the run was ended"
+  end
   if not outcome.is_lost then
     return
   end

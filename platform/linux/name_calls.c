@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* How long the broker may be busy with what others asked for. */
-#define PATIENCE_MS 2000
+#define PATIENCE_MS 100
 
 /* Calls under way at once; one more is refused. */
 #define MOST_PENDING 4096

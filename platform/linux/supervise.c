@@ -406,6 +406,19 @@ static void note_death(struct pc_supervisor *s)
 	note_due(s, &s->err);
 }
 
+/*
+ * While the command lives nobody but an attacker ends its broker, and what the broker kept for the run (an address that no other
+ * program may take) goes with it. So does the run.
+ */
+static void serve_broker(struct pc_supervisor *s)
+{
+	pc_notify_serve_broker(s->how.notify);
+	if (pc_notify_broker(s->how.notify) >= 0 || s->result.has_status || s->is_killed)
+		return;
+	s->result.is_broker_lost = true;
+	kill_run(s);
+}
+
 static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 {
 	if (polls[WATCH_OUT].revents)
@@ -432,7 +445,7 @@ static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 	if (polls[WATCH_WAKE].revents)
 		read_wake(s);
 	if (polls[WATCH_BROKER].revents)
-		pc_notify_serve_broker(s->how.notify);
+		serve_broker(s);
 	if (polls[WATCH_LISTENER].revents & POLLIN)
 		pc_notify_serve_listener(s->how.notify);
 	else if (polls[WATCH_LISTENER].revents)

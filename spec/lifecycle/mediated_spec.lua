@@ -1,0 +1,171 @@
+--- Calls that somebody else performs: whoever is slow, gone or in a race holds up nobody else, and nothing outside is reached.
+
+local box = require("spec.support.box")
+
+local python = box.python
+
+--- A server with a full backlog and one that answers, both of the run; a thousand threads wait for the first.
+local THOUSAND = [[
+import os, resource, socket, threading, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+full = socket.socket(socket.AF_UNIX); full.bind("full"); full.listen(0)
+live = socket.socket(socket.AF_UNIX); live.bind("live"); live.listen(8)
+waiting = []
+def wait():
+    s = socket.socket(socket.AF_UNIX); waiting.append(s)
+    try: s.connect("full")
+    except OSError: pass
+threading.stack_size(64 * 1024)
+for i in range(COUNT):
+    threading.Thread(target=wait, daemon=True).start()
+time.sleep(1.5)
+began = time.time()
+socket.socket(socket.AF_UNIX).connect("live")
+print("connected", len(waiting), time.time() - began < 5, flush=True)
+time.sleep(60)
+]]
+
+describe("a thousand connections that wait for a full backlog", function()
+  it("hold up neither another one, nor the deadline, nor the host", function()
+    local b <close> = box.new()
+    local code = THOUSAND:gsub("COUNT", "1000")
+    local outcome = b:run(python(code), { timeout_ms = 12000 })
+    if box.report_row(outcome, "sockets").id == "unix" then
+      return assert.not_equal(0, outcome.status)
+    end
+    assert.is_true(outcome.timed_out, outcome.stderr)
+    assert.equal("connected 1000 True\n", outcome.stdout)
+    assert.is_true(outcome.duration_ms < 25000, outcome.duration_ms .. " ms")
+  end)
+end)
+
+--- Connects again and again to a name that leads to its own server and, in between, to one outside.
+local FLIP = [[
+import os, socket, threading, time
+own = os.path.join(os.getcwd(), "own.sock"); outside = os.environ["OUTSIDE"] + "/o.sock"
+server = socket.socket(socket.AF_UNIX); server.bind(own); server.listen(64)
+end = time.time() + 2
+def accept():
+    while True: server.accept()[0].close()
+def flip():
+    n = 0
+    while time.time() < end:
+        for target in (own, outside):
+            n += 1
+            os.symlink(target, "way%d" % (n % 2)); os.rename("way%d" % (n % 2), "way")
+os.symlink(own, "way")
+threading.Thread(target=accept, daemon=True).start()
+threading.Thread(target=flip, daemon=True).start()
+reached = 0
+while time.time() < end:
+    s = socket.socket(socket.AF_UNIX)
+    try: s.connect("way"); s.send(b"PWN"); reached += 1
+    except OSError: pass
+    s.close()
+print(reached > 20)
+]]
+
+describe("a name that is turned elsewhere while it is used", function()
+  it("leads to no socket outside", function()
+    box.attack({
+      setup = function(b)
+        b.server = b:listener("stream", b:path("outside/o.sock"))
+      end,
+      run = python(FLIP),
+      hurt = function(b)
+        box.sleep(0.15)
+        return b.server:received() ~= ""
+      end,
+      clause = "sockets",
+    })
+  end)
+
+  it("is not waited for when it is a FIFO", function()
+    local b <close> = box.new()
+    local outcome = b:run(python([[
+import os, socket
+os.mkfifo("f")
+try: socket.socket(socket.AF_UNIX).connect("f")
+except OSError as e: print(e.errno)
+]]), { timeout_ms = 5000 })
+    assert.is_nil(outcome.timed_out or nil)
+    assert.matches("^%d+\n$", outcome.stdout)
+  end)
+end)
+
+--- Kills every process that has the same parent as the command: the broker is init's child too.
+local KILL_SIBLINGS = [[
+import os, signal, time
+for name in os.listdir("/proc"):
+    if not name.isdigit() or int(name) == os.getpid(): continue
+    try:
+        with open("/proc/%s/stat" % name) as f: parent = int(f.read().rsplit(")", 1)[1].split()[1])
+        if parent == os.getppid(): open("done", "w").close(); os.kill(int(name), HOW)
+    except OSError: pass
+import socket
+s = socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(1)
+c = socket.socket(socket.AF_UNIX); c.connect("own"); print("connected", flush=True)
+time.sleep(20)
+]]
+
+describe("the broker of a run", function()
+  --- Where signals reach it: no PID namespace, no scope.
+  local function attack(how, timeout_ms)
+    if box.host().pidns then
+      box.skip("a PID namespace: its init's children cannot be told apart from outside the namespace")
+    end
+    box.skip_unless("seccomp_notify")
+    local host = {}
+    for name, value in pairs(box.host()) do
+      host[name] = value
+    end
+    host.landlock_abi = math.min(5, host.landlock_abi)
+    local b <close> = box.new({ host = host })
+    local code = KILL_SIBLINGS:gsub("HOW", "signal." .. how)
+    local outcome = b:run(python(code), { timeout_ms = timeout_ms })
+    assert.is_true(b:exists("workspace/done"), "it was not found: " .. outcome.stderr)
+    return outcome
+  end
+
+  it("that is killed ends the run", function()
+    local outcome = attack("SIGKILL", 10000)
+    assert.not_matches("connected", outcome.stdout)
+    assert.is_true(outcome.is_broker_lost)
+    assert.is_false(outcome.timed_out)
+    assert.matches("broker was killed", table.concat(outcome.events, "\n"))
+  end)
+
+  it("that is stopped performs nothing, and the deadline holds", function()
+    local outcome = attack("SIGSTOP", 1000)
+    assert.not_matches("connected", outcome.stdout)
+    assert.is_true(outcome.timed_out)
+    assert.is_true(outcome.duration_ms < 8000, outcome.duration_ms .. " ms")
+  end)
+end)
+
+describe("a run inside a run", function()
+  it("names what it cannot have a second time, and holds", function()
+    box.skip_unless("seccomp_notify")
+    local build, source = os.getenv("PROCAGE_BUILD") or "build/dev", box.shell("pwd -P")
+    build = build:find("^/") and build or source .. "/" .. build
+    -- A checkout below /var/tmp is not there for a run that has one of its own.
+    local b <close> = box.new({ config = { readable = { source, build } } })
+    b:write("home/secret", "s3cret")
+    local program = build .. "/bin/procage-lua"
+    local inner = ("%s run --set 'hidden=[\"~/secret\"]' --json -- sh -c 'echo in; echo x > %s/x; cat %s/secret'"):format(
+      box.quote(program),
+      b.outside,
+      b.home
+    )
+    local outcome = b:run(inner)
+    assert.is_false(b:exists("outside/x"))
+    assert.is_nil(outcome.stdout:find("s3cret", 1, true))
+    if outcome.status == 126 then
+      -- Without Landlock nothing is left for the inner one to use.
+      assert.is_truthy(outcome.stderr:find("SANDBOX-UNAVAILABLE", 1, true))
+    else
+      assert.is_truthy(outcome.stdout:find('"stdout":"in', 1, true))
+      assert.is_truthy(outcome.stdout:find('"clause":"sockets","state":"tightened","mechanisms":["seccomp-no-unix"]', 1, true))
+    end
+  end)
+end)
