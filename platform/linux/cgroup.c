@@ -146,6 +146,11 @@ int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, st
 	return 0;
 }
 
+int pc_cgroup_directory(const struct pc_cgroup *cgroup)
+{
+	return cgroup->fd;
+}
+
 int pc_cgroup_procs(const struct pc_cgroup *cgroup)
 {
 	return cgroup->procs_fd;

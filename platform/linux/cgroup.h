@@ -13,8 +13,9 @@ struct pc_cgroup;
  */
 int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, struct pc_cgroup **opened);
 
-/* Descriptors for the run's init, close-on-exec and owned by the cgroup: "0" written to the one moves the writer in, "1" to the
- * other kills everything in it. */
+/* Descriptors for the run's init, close-on-exec and owned by the cgroup: its directory, to clone into; "0" written to the next
+ * moves the writer in, "1" to the last kills everything in it. */
+int pc_cgroup_directory(const struct pc_cgroup *cgroup);
 int pc_cgroup_procs(const struct pc_cgroup *cgroup);
 int pc_cgroup_kill(const struct pc_cgroup *cgroup);
 

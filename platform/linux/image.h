@@ -9,6 +9,8 @@
 
 #include "../../core/plan.h"
 
+#include <stdbool.h>
+
 #define PC_IMAGE_MAGIC 0x474d4950u /* "PIMG" */
 
 /* Descriptors of the init program. 0 to 2 are the command's. */
@@ -19,10 +21,11 @@ enum {
 	PC_INIT_IMAGE = 6,	  /* this block */
 	PC_INIT_BROKER = 7,	  /* socket: the broker's requests, if any */
 	PC_INIT_LISTENER = 8,	  /* socket: the command's child sends the listener there before it execs, if any */
-	PC_INIT_CGROUP_PROCS = 9, /* the run's cgroup, if any: where the command moves itself in */
+	PC_INIT_CGROUP_PROCS = 9, /* the run's cgroup, if any: where the command moves itself in, not being cloned there */
 	PC_INIT_CGROUP_KILL = 10, /* and what kills everything in it */
-	PC_INIT_SELF = 11,	  /* the init program, while it is being exec'd */
-	PC_INIT_FREE = 12,
+	PC_INIT_CGROUP = 11,	  /* its directory: where the command is cloned into */
+	PC_INIT_SELF = 12,	  /* the init program, while it is being exec'd */
+	PC_INIT_FREE = 13,
 };
 
 #define PC_ORDER_TERM 'T' /* ask the command to end */
@@ -79,14 +82,22 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
 /*
  * Becomes the command; returns only on failure, described in `failed`. The image's arrays hold pointers by now. [child]
  * Descriptors 0 to 2 are the command's already, everything above is closed here.
+ *
+ * is_in_cgroup: cloned into the run's cgroup, if there is one, and need not move
  */
-void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);
+void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, struct pc_status *failed);
 
 /* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */
 int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);
 
 /* clone(2) onto a stack of its own: `fn(arg)` runs in the child, its result is the exit status. The child's pid or -errno. */
 long pc_clone_call(unsigned long flags, void *stack_top, int *pidfd, int (*fn)(void *), void *arg);
+
+/*
+ * The same by clone3(2), straight into the cgroup whose directory `cgroup_fd` is. Whoever moves into one later waits for every
+ * processor's grace period, some milliseconds. Source: CLONE_INTO_CGROUP, Linux 5.7.
+ */
+long pc_clone_into_cgroup(unsigned long flags, void *stack, size_t stack_size, int cgroup_fd, int (*fn)(void *), void *arg);
 
 static inline const void *pc_image_at(const struct pc_image *image, uint64_t offset)
 {

@@ -472,14 +472,14 @@ static int enter_cgroup(void)
 	return rc < 0 ? (int)rc : 0;
 }
 
-void pc_become_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
+void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, struct pc_status *failed)
 {
 	struct walk walk = { .ruleset_fd = ruleset_fd };
 	const struct pc_op *ops;
 	uint32_t count, i;
 	int rc;
 
-	rc = image->flags & PC_IMAGE_CGROUP ? enter_cgroup() : 0;
+	rc = image->flags & PC_IMAGE_CGROUP && !is_in_cgroup ? enter_cgroup() : 0;
 	if (rc < 0) {
 		fail(failed, PC_STEP_LIMITS, PC_NO_OPERATION, rc);
 		return;

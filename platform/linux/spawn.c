@@ -408,7 +408,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 		.image = image,
 		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, child.status, child.control, ruleset_fd,
 			 image_fd, child.broker, child.listener, cgroup ? pc_cgroup_procs(cgroup) : -1,
-			 cgroup ? pc_cgroup_kill(cgroup) : -1, init_fd },
+			 cgroup ? pc_cgroup_kill(cgroup) : -1, cgroup ? pc_cgroup_directory(cgroup) : -1, init_fd },
 	};
 	rc = start(plan, &starting, &host, &child, &started);
 	if (rc < 0) {

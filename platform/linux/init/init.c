@@ -36,6 +36,7 @@ struct init {
 	int command;	 /* pid, 0 once reaped */
 	int children_fd; /* without a PID namespace: the list of our children */
 	bool ended;
+	bool is_in_cgroup; /* the command, from its first instruction */
 };
 
 static unsigned char command_stack[16384] __attribute__((aligned(16)));
@@ -138,8 +139,24 @@ static int command_main(void *arg)
 {
 	struct init *init = arg;
 
-	pc_become_command(init->image, init->ruleset_fd, &init->failed);
+	pc_become_command(init->image, init->ruleset_fd, init->is_in_cgroup, &init->failed);
 	return 127;
+}
+
+static long clone_command(struct init *init)
+{
+	static const unsigned long flags = CLONE_VM | CLONE_VFORK;
+	long pid;
+
+	if (init->image->flags & PC_IMAGE_CGROUP) {
+		init->is_in_cgroup = true;
+		pid = pc_clone_into_cgroup(flags, command_stack, sizeof(command_stack), PC_INIT_CGROUP, command_main, init);
+		if (pid > 0)
+			return pid;
+		/* A container's filter knows no clone3(2): then the command moves itself, or fails by what is in its way. */
+		init->is_in_cgroup = false;
+	}
+	return pc_clone_call(flags | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init);
 }
 
 static void start_command(struct init *init)
@@ -149,7 +166,7 @@ static void start_command(struct init *init)
 
 	if (init->image->flags & PC_IMAGE_BROKER)
 		start_broker(init);
-	pid = pc_clone_call(CLONE_VM | CLONE_VFORK | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init);
+	pid = clone_command(init);
 	if (pid < 0)
 		fail(PC_STEP_CLONE, (int)pid);
 	if (init->failed.kind) {
@@ -166,6 +183,7 @@ static void start_command(struct init *init)
 	pc_sys_close(PC_INIT_BROKER);
 	pc_sys_close(PC_INIT_LISTENER);
 	pc_sys_close(PC_INIT_CGROUP_PROCS);
+	pc_sys_close(PC_INIT_CGROUP);
 }
 
 static uint64_t microseconds(const struct __kernel_old_timeval *t)
