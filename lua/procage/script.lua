@@ -83,6 +83,24 @@ local function read_shipped(text, options, found)
   return found
 end
 
+--- Lua shortens a long name in its messages to its end; whole again.
+---@param message string
+---@param data table
+---@return string
+local function with_whole_name(message, data)
+  local ending, rest = message:match("^%.%.%.(.-)(:%d+: .*)$")
+  local files = { data.file }
+  for _, entry in pairs(data.shipped) do
+    files[#files + 1] = entry.file
+  end
+  for _, file in ipairs(ending and files or {}) do
+    if file:sub(-#ending) == ending then
+      return file .. rest
+    end
+  end
+  return message
+end
+
 --- Runs a script.
 ---@param kind "value"|"declaration"|"policy"|"extension"|"tests"
 ---@param text string
@@ -108,7 +126,7 @@ function M.run(kind, text, file, options, more)
     return result
   end
   -- An error that names no file is about the whole script: one raised on purpose without a line names a key.
-  return nil, message or ("%s: returned %s"):format(file, check.show(result))
+  return nil, message and with_whole_name(message, data) or ("%s: returned %s"):format(file, check.show(result))
 end
 
 return M

@@ -279,6 +279,19 @@ describe("a script in a closed state", function()
     assert(collectgarbage("count") - before < 200)
   end)
 
+  it("is named in full, however long its name", function()
+    local file = "/" .. ("long/"):rep(40) .. "p.lua"
+    local bodies = { "x = = 1", "return nil + 1", "error('no')", "return function() while true do end end" }
+    for _, body in ipairs(bodies) do
+      local _, why = policy.build_profile(file, assert(config.parse()), policies.context(), {
+        read_file = function()
+          return body
+        end,
+      })
+      assert.equal(file .. ":1: ", why:sub(1, #file + 4), why)
+    end
+  end)
+
   it("names the modules that it requires in its text", function()
     local p, why = script([[return function() return require("policies." .. "lists") end]])
     assert.is_nil(p)
