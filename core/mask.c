@@ -205,6 +205,7 @@ struct secret {
 };
 
 struct pc_mask {
+	uint8_t base64_digits[256], hex_digits[256]; /* of each byte: its digit, or what it is */
 	struct automaton plain, base64, hex;
 	struct secret *secrets;
 	size_t count, room, bytes;
@@ -265,9 +266,54 @@ static int add_base64(struct pc_mask *mask, const uint8_t *text, size_t size, si
 	return add_pattern(&mask->base64, room, end - first, pattern);
 }
 
+static int hex_value(uint8_t byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	if (byte >= 'a' && byte <= 'f')
+		return byte - 'a' + 10;
+	if (byte >= 'A' && byte <= 'F')
+		return byte - 'A' + 10;
+	return -1;
+}
+
+/* What is no digit. */
+enum { OTHER, SKIPPED, LINE_END };
+
+/* A digit in its one spelling, or what it is. */
+static uint8_t base64_digit(uint8_t byte)
+{
+	if ((byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9'))
+		return byte;
+	if (byte == '+' || byte == '-')
+		return '+';
+	if (byte == '/' || byte == '_')
+		return '/';
+	if (byte == '\n' || byte == '\r')
+		return LINE_END;
+	return byte == ' ' || byte == '\t' ? SKIPPED : OTHER;
+}
+
+static uint8_t hex_digit(uint8_t byte)
+{
+	int value = hex_value(byte);
+
+	if (value >= 0)
+		return (uint8_t)hex_digits[value];
+	if (byte == '\n' || byte == '\r')
+		return LINE_END;
+	return byte && strchr("\t :-,\\xX%", byte) ? SKIPPED : OTHER;
+}
+
 struct pc_mask *pc_mask_new(void)
 {
-	return calloc(1, sizeof(struct pc_mask));
+	struct pc_mask *mask = calloc(1, sizeof(*mask));
+
+	for (unsigned int byte = 0; mask && byte < 256; byte++) {
+		mask->base64_digits[byte] = base64_digit((uint8_t)byte);
+		mask->hex_digits[byte] = hex_digit((uint8_t)byte);
+	}
+	return mask;
 }
 
 void pc_mask_free(struct pc_mask *mask)
@@ -502,17 +548,6 @@ static void read_raw(struct pc_mask_stream *stream, struct lane *lane, const uin
 	}
 }
 
-static int hex_value(uint8_t byte)
-{
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	if (byte >= 'a' && byte <= 'f')
-		return byte - 'a' + 10;
-	if (byte >= 'A' && byte <= 'F')
-		return byte - 'A' + 10;
-	return -1;
-}
-
 /* An escape that is none is the characters that it has. */
 static void give_up_escape(struct pc_mask_stream *stream, struct lane *lane)
 {
@@ -611,23 +646,6 @@ static void read_escaped(struct pc_mask_stream *stream, struct lane *lane, const
 	}
 }
 
-/* What is no digit. */
-enum { OTHER, SKIPPED, LINE_END };
-
-/* A digit in its one spelling, or what it is. */
-static uint8_t base64_digit(uint8_t byte)
-{
-	if ((byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9'))
-		return byte;
-	if (byte == '+' || byte == '-')
-		return '+';
-	if (byte == '/' || byte == '_')
-		return '/';
-	if (byte == '\n' || byte == '\r')
-		return LINE_END;
-	return byte == ' ' || byte == '\t' ? SKIPPED : OTHER;
-}
-
 static void read_digit(struct pc_mask_stream *stream, struct lane *lane, uint8_t digit, uint64_t start, uint64_t end)
 {
 	if (digit > LINE_END)
@@ -641,7 +659,7 @@ static void read_digit(struct pc_mask_stream *stream, struct lane *lane, uint8_t
 /* White space in base64 is the end of a line and the indentation of the next. */
 static void read_base64_digit(struct pc_mask_stream *stream, struct lane *lane, uint8_t byte, uint64_t start, uint64_t end)
 {
-	uint8_t digit = base64_digit(byte);
+	uint8_t digit = stream->mask->base64_digits[byte];
 
 	read_digit(stream, lane, digit == SKIPPED && !lane->skipped ? OTHER : digit, start, end);
 }
@@ -679,21 +697,12 @@ static void read_base64(struct pc_mask_stream *stream, struct lane *lane, const 
 }
 
 /* de ad, de:ad, \xde\xad, and broken lines: what stands between digits says nothing. */
-static uint8_t hex_digit(uint8_t byte)
-{
-	int value = hex_value(byte);
-
-	if (value >= 0)
-		return (uint8_t)hex_digits[value];
-	if (byte == '\n' || byte == '\r')
-		return LINE_END;
-	return byte && strchr("\t :-,\\xX%", byte) ? SKIPPED : OTHER;
-}
-
 static void read_hex(struct pc_mask_stream *stream, struct lane *lane, const uint8_t *data, size_t size)
 {
+	const uint8_t *digits = stream->mask->hex_digits;
+
 	for (size_t i = 0; i < size; i++)
-		read_digit(stream, lane, hex_digit(data[i]), stream->position + i, stream->position + i + 1);
+		read_digit(stream, lane, digits[data[i]], stream->position + i, stream->position + i + 1);
 }
 
 static const struct {
