@@ -1,5 +1,5 @@
---- What a call costs that a supervisor judges and a broker performs, against the same call without: connects to Unix sockets and
---- to TCP servers of the run's own, and a bind with a listen.
+--- What a call costs that a supervisor judges and a broker performs, against the same call without: connects to Unix sockets
+--- and to TCP servers of the run's own, and a bind with a listen.
 ---
 ---     ./dev bench mediated [--json] [--rounds N] [--seconds N]
 

@@ -256,12 +256,13 @@ static void sweep_sometimes(struct pc_loopback *loopback, int broker_fd)
 	sweep(loopback, broker_fd, 0);
 }
 
+/* 0: a free place. */
 static struct listener *find_listener(struct pc_loopback *loopback, uint64_t cookie)
 {
 	size_t i;
 
 	for (i = 0; i < MAX_LISTENERS; i++)
-		if (loopback->listeners[i].cookie == cookie)
+		if (loopback->listeners[i].cookie == cookie && !loopback->listeners[i].is_over)
 			return &loopback->listeners[i];
 	return NULL;
 }
@@ -408,7 +409,7 @@ static int judge_listen(struct pc_loopback *loopback, int broker_fd, const struc
 	if (listener && listener->is_pending)
 		return -EAGAIN;
 	/* Again, with another backlog. */
-	if (listener && !listener->is_over && still_listens(loopback, listener)) {
+	if (listener && still_listens(loopback, listener)) {
 		note->is_ours = false;
 		return 0;
 	}

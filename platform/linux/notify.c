@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,6 +45,7 @@ struct pc_notify {
 	const void *answers;
 	size_t answer_count;
 	int listener_fd, broker_fd;
+	bool is_held; /* the broker has as many requests as it takes: no call is received until it has room */
 	struct seccomp_notif *request;
 	size_t request_size;
 	struct pending *pending;
@@ -387,8 +389,19 @@ static void serve_request(struct pc_notify *notify, const struct seccomp_notif *
 	answer(notify, request->id, -denial.error);
 }
 
+/* A call that could not be passed on would have to be refused, and a burst of connects is no fault of the run's. */
+static bool broker_has_room(const struct pc_notify *notify)
+{
+	struct pollfd polled = { .fd = notify->broker_fd, .events = POLLOUT };
+
+	return notify->broker_fd < 0 || poll(&polled, 1, 0) != 0;
+}
+
 void pc_notify_serve_listener(struct pc_notify *notify)
 {
+	notify->is_held = !broker_has_room(notify);
+	if (notify->is_held)
+		return;
 	memset(notify->request, 0, notify->request_size); /* the kernel refuses another */
 	if (ioctl(notify->listener_fd, SECCOMP_IOCTL_NOTIF_RECV, notify->request) < 0) {
 		/* ENOENT: the caller was interrupted before it was received. EINTR: next time. */
@@ -494,6 +507,7 @@ void pc_notify_serve_broker(struct pc_notify *notify)
 	int pair[2] = { -1, -1 }, i;
 	ssize_t n;
 
+	notify->is_held = false;
 	n = receive_reply(notify, &reply, pair);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -560,11 +574,12 @@ int pc_notify_open(const struct pc_plan *plan, int listener_fd, int broker_fd, s
 
 int pc_notify_listener(const struct pc_notify *notify)
 {
-	return notify->listener_fd;
+	return notify->is_held ? -1 : notify->listener_fd;
 }
 
-int pc_notify_broker(const struct pc_notify *notify)
+int pc_notify_broker(const struct pc_notify *notify, short *events)
 {
+	*events = notify->is_held ? POLLIN | POLLOUT : POLLIN;
 	return notify->broker_fd;
 }
 

@@ -158,6 +158,19 @@ w.listen(); c = socket.create_connection(("127.0.0.1", w.getsockname()[1]), 5); 
 ]], "b'hi'\nEISCONN\n0\nb'hi'\nEAFNOSUPPORT\n0 True\nEINVAL EINVAL EINVAL\nreached\n")
   end)
 
+  it("connections may be hundreds at once", function()
+    works(BASICS .. [[
+s = socket.create_server(("127.0.0.1", 0), backlog=2000)
+barrier, made = threading.Barrier(700), []
+def connect():
+    barrier.wait(); made.append(errno_of(lambda: socket.create_connection(s.getsockname(), 10)))
+threads = [threading.Thread(target=connect) for _ in range(700)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(len(made), set(made))
+]], "700 {'ok'}\n")
+  end)
+
   it("servers restart on their port while clients come, and are inherited", function()
     works(BASICS .. [[
 first = socket.create_server(("127.0.0.1", 0)); at = first.getsockname(); first.close()
