@@ -577,10 +577,14 @@ int pc_notify_listener(const struct pc_notify *notify)
 	return notify->is_held ? -1 : notify->listener_fd;
 }
 
-int pc_notify_broker(const struct pc_notify *notify, short *events)
+int pc_notify_broker(const struct pc_notify *notify)
 {
-	*events = notify->is_held ? POLLIN | POLLOUT : POLLIN;
 	return notify->broker_fd;
+}
+
+short pc_notify_broker_events(const struct pc_notify *notify)
+{
+	return notify->is_held ? POLLIN | POLLOUT : POLLIN;
 }
 
 void pc_notify_observe(struct pc_notify *notify, struct pc_observer *observer)

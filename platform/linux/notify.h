@@ -22,9 +22,10 @@ enum pc_notified {
  */
 int pc_notify_open(const struct pc_plan *plan, int listener_fd, int broker_fd, struct pc_notify **notify);
 
-/* To be polled for POLLIN, or `events`; -1 when there is nothing to expect of it, or not now. */
+/* To be polled: for POLLIN, the broker for its events; -1 when there is nothing to expect of it, or of the listener not now. */
 int pc_notify_listener(const struct pc_notify *notify);
-int pc_notify_broker(const struct pc_notify *notify, short *events);
+int pc_notify_broker(const struct pc_notify *notify);
+short pc_notify_broker_events(const struct pc_notify *notify);
 
 /* Serves one readable descriptor. Never waits. */
 void pc_notify_serve_listener(struct pc_notify *notify);

@@ -345,7 +345,8 @@ static void fill_polls(const struct pc_supervisor *s, struct pollfd *polls)
 	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd) { .fd = -1 };
 	if (s->how.notify) {
 		polls[WATCH_LISTENER] = (struct pollfd) { .fd = pc_notify_listener(s->how.notify), .events = POLLIN };
-		polls[WATCH_BROKER].fd = pc_notify_broker(s->how.notify, &polls[WATCH_BROKER].events);
+		polls[WATCH_BROKER].fd = pc_notify_broker(s->how.notify);
+		polls[WATCH_BROKER].events = pc_notify_broker_events(s->how.notify);
 	}
 }
 
