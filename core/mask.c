@@ -807,10 +807,13 @@ static int show_until(struct pc_mask_stream *stream, uint64_t end)
 		rc = show_text(stream, at, end);
 	if (rc < 0)
 		return rc;
-	memmove(stream->spans, stream->spans + done, (stream->span_count - done) * sizeof(*stream->spans));
 	stream->span_count -= done;
-	stream->text_size -= (size_t)(end - stream->base);
-	memmove(stream->text, stream->text + (end - stream->base), stream->text_size);
+	if (done)
+		memmove(stream->spans, stream->spans + done, stream->span_count * sizeof(*stream->spans));
+	if (end > stream->base) {
+		stream->text_size -= (size_t)(end - stream->base);
+		memmove(stream->text, stream->text + (end - stream->base), stream->text_size);
+	}
 	stream->base = end;
 	return 0;
 }
