@@ -236,6 +236,57 @@ describe("a script in a closed state", function()
     end
   end)
 
+  it("matches generated patterns as Lua does", function()
+    local state = tonumber(os.getenv("PROCAGE_SEED") or "11")
+    local function pick(list)
+      state = (state * 1103515245 + 12345) & 0x7fffffff
+      return list[(state >> 8) % #list + 1]
+    end
+    local items = { "a", "b", ".", "%a", "%d", "%s", "%W", "[ab]", "[^a]", "[a-c]", "%.", "()", "(a)", "(.b)", "%f[%w]", "%b()",
+      "%1", "[%d_]", "^", "$", "-", "]" }
+    local signs = { "", "", "", "*", "+", "-", "?" }
+    local letters = { "a", "b", "c", "1", " ", ".", "(", ")", "_", "\0" }
+    local cases, wanted = {}, {}
+    while #cases < 600 do
+      local pattern, text = pick({ "", "", "^" }), ""
+      for _ = 1, pick({ 1, 2, 3, 4, 5 }) do
+        pattern = pattern .. pick(items) .. pick(signs)
+      end
+      for _ = 1, pick({ 0, 1, 3, 6, 9, 12 }) do
+        text = text .. pick(letters)
+      end
+      local ok, answer = pcall(function()
+        local list, each = table.pack(text:find(pattern, 1)), {}
+        for k = 1, list.n do
+          list[k] = tostring(list[k])
+        end
+        for item in text:gmatch(pattern) do
+          each[#each + 1] = tostring(item)
+        end
+        local changed, count = text:gsub(pattern, "<%0>")
+        return table.concat(list, "|", 1, list.n) .. "\n" .. table.concat(each, "|") .. "\n" .. changed .. count
+      end)
+      if ok then
+        cases[#cases + 1], wanted[#wanted + 1] = ("{ %q, %q }"):format(text, pattern), answer
+      end
+    end
+    local result, why = scripts.run("value", ([[
+local answers = {}
+for i, case in ipairs({ %s }) do
+  local text, pattern = case[1], case[2]
+  local list, each = table.pack(text:find(pattern, 1)), {}
+  for k = 1, list.n do list[k] = tostring(list[k]) end
+  for item in text:gmatch(pattern) do each[#each + 1] = tostring(item) end
+  local changed, count = text:gsub(pattern, "<%%0>")
+  answers[i] = table.concat(list, "|", 1, list.n) .. "\n" .. table.concat(each, "|") .. "\n" .. changed .. count
+end
+return answers]]):format(table.concat(cases, ",\n")), "cases.lua")
+    assert(result, why)
+    for i, answer in ipairs(wanted) do
+      assert.equal(answer, result.value[i], cases[i])
+    end
+  end)
+
   for _, pattern in ipairs({ "%", "[a", "[]", "[^]", "(", "(()", ")", "%b", "%bx", "%f", "%1", "(%1)", "[%", "[a-", "a**" }) do
     it("is told about a pattern as Lua tells it: " .. pattern, function()
       local ok, theirs = pcall(string.match, "aaa", pattern)
