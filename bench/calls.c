@@ -1,8 +1,9 @@
 /*
- * calls unix|inet|listen COUNT: does one thing so often and prints the microseconds that all of them took together. The server is
+ * calls unix|inet|listen|open|make|refused COUNT: does one thing so often and prints the microseconds that all of them took together. The server is
  * its own, and accepts between two connects: what is timed is the call alone.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,18 +85,42 @@ static long long listens(int count)
 	return now_ns() - start;
 }
 
+/* A file that is there, one that is made (and removed), or a call that no policy allows. */
+static long long others(const char *what, int count)
+{
+	long long took = 0;
+	int i;
+
+	close(open("calls.file", O_CREAT | O_WRONLY, 0600));
+	for (i = 0; i < count; i++) {
+		long long start = now_ns();
+		int fd = !strcmp(what, "open") ? open("calls.file", O_RDONLY) :
+			 !strcmp(what, "make") ? open("calls.made", O_CREAT | O_WRONLY, 0600) :
+						 socket(AF_VSOCK, SOCK_STREAM, 0);
+
+		took += now_ns() - start;
+		if (fd >= 0)
+			close(fd);
+		if (!strcmp(what, "make"))
+			unlink("calls.made");
+	}
+	return took;
+}
+
 int main(int argc, char **argv)
 {
 	long long took;
 	int count;
 
 	if (argc != 3) {
-		fputs("usage: calls unix|inet|listen COUNT\n", stderr);
+		fputs("usage: calls unix|inet|listen|open|make|refused COUNT\n", stderr);
 		return 2;
 	}
 	count = atoi(argv[2]);
 	if (!strcmp(argv[1], "listen"))
 		took = listens(count);
+	else if (!strcmp(argv[1], "open") || !strcmp(argv[1], "make") || !strcmp(argv[1], "refused"))
+		took = others(argv[1], count);
 	else
 		took = connects(strcmp(argv[1], "unix") ? AF_INET : AF_UNIX, count);
 	printf("%lld\n", took / 1000);

@@ -4,6 +4,7 @@
 ---     ./dev bench load ...     what comes before the first run: bench/load.lua
 ---     ./dev bench mediated ... what a mediated call costs: bench/mediated.lua
 ---     ./dev bench around ...   what is done around a run: bench/around.lua
+---     ./dev bench supervision ... refusals, the path observer, mediated names, memory, many runs at once
 
 local core = require("procage.core")
 local home = require("bench.home")
@@ -116,7 +117,8 @@ local function bubblewrap(program, policy, place)
 end
 
 local function main(words)
-  if words[1] == "load" or words[1] == "mediated" or words[1] == "around" then
+  local others = { load = true, mediated = true, around = true, supervision = true }
+  if others[words[1]] then
     return assert(loadfile(("bench/%s.lua"):format(words[1])))(table.unpack(words, 2))
   end
   local chosen = options.parse(words, { rounds = 300, seconds = 30 })
