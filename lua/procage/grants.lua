@@ -163,6 +163,10 @@ function M.rules(profile, survey, rights, has_mounts)
     expand(rules, everywhere, tree, rights.read, survey.stamps)
   end
   local only_hidden = index(hidden, survey.hidden, survey.visible)
+  for _, tree in ipairs(survey.read) do
+    rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
+    expand(rules, everywhere, tree, rights.read, survey.stamps)
+  end
   for _, tree in ipairs(survey.put_back) do
     rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
     expand(rules, only_hidden, tree, rights.read, survey.stamps)
@@ -171,10 +175,11 @@ function M.rules(profile, survey, rights, has_mounts)
     rules[#rules + 1] = { path = "/dev/" .. name, access = rights.device, optional = true }
   end
   for _, tree in ipairs(survey.write) do
-    rules[#rules + 1] = { path = tree, access = rights.write | rights.unix }
+    rules[#rules + 1] = { path = tree, access = rights.write & ~rights.unix }
   end
-  if rights.unix ~= 0 then
-    for _, tree in ipairs(profile.sockets) do
+  -- Sockets that the run binds itself it reaches anyway; in a shared temporary directory it does not reach those of others.
+  for _, reachable in ipairs(rights.unix ~= 0 and { survey.reach, profile.sockets } or {}) do
+    for _, tree in ipairs(reachable) do
       rules[#rules + 1] = { path = tree, access = rights.unix, optional = true }
     end
   end

@@ -45,6 +45,8 @@ local later = {
   resolve_executable = { "procage.executable", "resolve" },
   -- Whether a run could do something, and what decides: why(policy, op, target).
   why = { "procage.why", "ask" },
+  -- Spettro's sandbox, made of four settings: spettro.load(options).
+  spettro = { "procage.spettro" },
   -- Around a run: what a policy says of a call before it, what it changed, secrets in its output.
   classify = { "procage.classify" },
   guard = { "procage.guard" },

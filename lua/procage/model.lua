@@ -32,6 +32,7 @@ local tree = require("procage.tree")
 ---@field kind "file"|"directory"|"socket"|"absent"|"other"|"abstract"|"inet"
 ---@field path? string  absolute, every link in it followed
 ---@field links? string[]  those on the way to it
+---@field blocked? string  why what is absent cannot be made
 ---@field refused_by? string  a directory or the file itself whose mode bits refuse
 ---@field name? string  of an abstract socket
 ---@field address? string
@@ -145,6 +146,11 @@ local function follow(name)
   local at, ahead, links, found = "/", path.components(name), {}, core.lstat("/")
   while #ahead > 0 do
     local component = table.remove(ahead, 1)
+    local from = component == ".." and core.lstat(at)
+    if component == ".." and not (from and from.kind == "directory") then
+      -- There is no way back from what is no directory.
+      return at .. "/..", nil, links
+    end
     local here = component == ".." and (path.parent(at) or "/") or path.join(at, component)
     found = core.lstat(here)
     local target = found and found.kind == "link" and #links < MAX_LINKS and core.read_link(here)
@@ -167,8 +173,9 @@ end
 local function file_object(ids, op, name)
   local resolved, found, links = follow(name)
   -- More links than the kernel follows lead nowhere.
+  local blocked
   if found and found.kind == "link" then
-    found = nil
+    found, blocked = nil, "the links that lead there lead in a circle"
   end
   local kind = found and found.kind or "absent"
   if kind ~= "file" and kind ~= "directory" and kind ~= "socket" and kind ~= "absent" then
@@ -181,9 +188,20 @@ local function file_object(ids, op, name)
     end
     return { kind = kind, path = resolved, links = links, refused_by = refused_by(resolved, ids, bit, found) }
   end
-  -- To make it takes its directory.
+  -- To make it takes its directory, or the nearest above it that is there.
   local parent = path.parent(resolved) or "/"
-  return { kind = kind, path = resolved, links = links, refused_by = refused_by(parent, ids, WRITE, core.lstat(parent)) }
+  local above = core.lstat(parent)
+  while not above and parent ~= "/" do
+    parent = path.parent(parent) or "/"
+    above = core.lstat(parent)
+  end
+  return {
+    kind = kind,
+    path = resolved,
+    links = links,
+    blocked = blocked or above and above.kind ~= "directory" and parent .. " is no directory" or nil,
+    refused_by = refused_by(parent, ids, WRITE, above),
+  }
 end
 
 ---@param target string
@@ -315,6 +333,8 @@ end
 local function judge_proc(view, op, name)
   if set_of(view.survey.kernel_memory)[name] and view.uses["mount-tree"] then
     return no("read", name, "it shows the kernel's memory")
+  elseif op == "read" and view.fitted.read ~= "all" and not tree_of("/proc", view.fitted.read) then
+    return no("read")
   elseif op == "read" then
     return yes("signals", "/proc", view.uses["pidns"] and "the run's own /proc: its own processes alone" or nil)
   end
@@ -430,6 +450,11 @@ end
 ---@return procage.Verdict
 local function judge_file(view, op, object)
   local name = object.path
+  if path.has_parent_step(name) then
+    return no("exists", nil, "a directory on the way is missing, and there is no way back from it")
+  elseif object.blocked then
+    return no("exists", nil, object.blocked)
+  end
   local hidden = hidden_at(view, name)
   if op == "read" and object.kind == "directory" and view.rules and not view.uses["mount-tree"] then
     return judge_listing(view, object, hidden)
@@ -491,7 +516,10 @@ local function judge_socket(view, object)
   elseif uses["seccomp-no-unix"] then
     return no("sockets", nil, "no Unix sockets can be made on this host but pairs")
   end
-  local reach = tree_of(object.path, survey.write) or tree_of(object.path, view.fitted.sockets)
+  local reach = tree_of(object.path, survey.reach) or tree_of(object.path, view.fitted.sockets)
+  if not reach and uses["mediated-connect"] and uses["socket-masks"] and not tree_of(object.path, view.masks) then
+    reach = tree_of(object.path, survey.write)
+  end
   if not reach and (uses["landlock-unix"] or uses["mediated-connect"] or tree_of(object.path, view.masks)) then
     return no("sockets")
   elseif object.refused_by then

@@ -165,7 +165,9 @@ end
 
 --- Where the broker may connect: as the run sees the paths.
 local function write_socket_trees(out, profile, survey, uses)
-  for _, trees in ipairs({ survey.write, profile.sockets }) do
+  -- In a shared temporary directory a path does not tell the run's own sockets from those of others: masks over the others do.
+  local writable = uses["socket-masks"] and survey.write or survey.reach
+  for _, trees in ipairs({ writable, profile.sockets }) do
     for _, at in ipairs(trees) do
       out:add("socket_tree", { a = at })
     end

@@ -6,6 +6,7 @@
 local core = require("procage.core")
 local disk = require("procage.disk")
 local path = require("procage.path")
+local user_git = require("procage.user_git")
 
 local M = {}
 
@@ -18,6 +19,26 @@ local function path_entries(variable)
     end
   end
   return list
+end
+
+--- Where the caller has his temporary files, when that is a directory.
+local function own_tmp(env)
+  local tmp = env.TMPDIR
+  if not tmp or not path.is_absolute(tmp) then
+    return nil
+  end
+  local resolved, exists = disk.resolve(tmp)
+  return exists and disk.kind(resolved) == "directory" and resolved or nil
+end
+
+--- The directories at the top of the file system, but for those of the kernel.
+local function top_directories()
+  local trees = {}
+  for _, entry in ipairs((disk.list("/"))) do
+    local is_kernels = entry.name == "proc" or entry.name == "sys" or entry.name == "dev"
+    trees[#trees + 1] = entry.kind == "directory" and not is_kernels and "/" .. entry.name or nil
+  end
+  return trees
 end
 
 ---@param options procage.LoadOptions
@@ -44,6 +65,9 @@ function M.context(options, env)
     system = "linux",
     env = env,
     uid = core.probe().uid,
+    tmp = own_tmp(env),
+    top = top_directories(),
+    git_files = user_git.files(home, env),
     visible = visible,
     missing_caches = {},
   }
@@ -107,9 +131,19 @@ local function resolve_caches(profile, context, notices)
   return granted
 end
 
---- Writable trees: the workspace, when the policy writes it, what the operator named, the caches.
+--- Whether the policy gives the workspace to be written.
+local function gives_workspace(profile, context)
+  for _, name in ipairs(profile.write) do
+    if name == context.workspace then
+      return true
+    end
+  end
+  return false
+end
+
+--- Writable trees: the workspace, when it is to be one, what the operator named, the caches.
 local function resolve_write(profile, context, notices)
-  local write, caches = { path.tree_of(context.workspace, profile.write) and context.workspace }, {}
+  local write, caches = { gives_workspace(profile, context) and context.workspace or nil }, {}
   for i, name in ipairs(profile.caches.trees) do
     caches[i] = disk.resolve(name)
   end
@@ -150,12 +184,14 @@ end
 --- What is hidden wins: a writable tree in it is a contradiction that only its author can settle.
 local function check_hidden(profile, context, notices)
   local kept, hidden = {}, hidden_places(profile, context)
+  local around = path.resolved_tree_of(context.workspace, hidden)
+  if around then
+    return nil, ("workspace %s lies in %s, which is hidden"):format(context.workspace, around)
+  end
   for _, tree in ipairs(profile.write) do
     local inside = path.resolved_tree_of(tree, hidden)
     if not inside then
       kept[#kept + 1] = tree
-    elseif tree == context.workspace then
-      return nil, ("workspace %s lies in %s, which is hidden"):format(context.workspace, inside)
     else
       notices[#notices + 1] = ("procage: %s is not writable: it lies in %s, which is hidden"):format(tree, inside)
     end
@@ -192,6 +228,24 @@ local function resolve_list(list)
   return resolved
 end
 
+--- Readable trees, none inside another. Where the way to one leads through a link that a command may have made, the link would
+--- choose what can be read: what lies in a writable tree is readable anyway.
+local function resolve_read(profile)
+  local wanted = {}
+  for _, name in ipairs(profile.read) do
+    if not disk.leads_through(name, profile.write) then
+      wanted[#wanted + 1] = name
+    end
+  end
+  local kept = {}
+  for _, tree in ipairs(path.sort_by_depth(resolve_list(wanted))) do
+    if not path.resolved_tree_of(tree, kept) then
+      kept[#kept + 1] = tree
+    end
+  end
+  return kept
+end
+
 ---@param profile procage.Profile  as a policy built it; changed
 ---@param context table
 ---@return procage.Profile? profile
@@ -208,7 +262,7 @@ function M.profile(profile, context)
   end
   context.write = profile.write
   if profile.read ~= "all" then
-    profile.read = resolve_list(profile.read)
+    profile.read = resolve_read(profile)
   end
   profile.sockets = resolve_list(profile.sockets)
   return profile, notices

@@ -417,7 +417,7 @@ function Policy:environment(extra, cwd, directory)
       result[name] = value
     end
   end
-  if directory then
+  if directory and self.fitted.tmp == "private" then
     local tmp = uses(self.fitted, "private-tmp-mount") and self.survey.covered[1] == "/tmp" and "/tmp" or directory .. "/tmp"
     for _, name in ipairs({ "TMPDIR", "TMP", "TEMP", "TEMPDIR" }) do
       result[name] = tmp

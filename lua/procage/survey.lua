@@ -28,6 +28,9 @@ local MAX_PROTECTED = 2000
 ---@field links table<string, boolean>  those of them that are symbolic links
 ---@field covered string[]  host directories that the private tmp covers
 ---@field put_back string[]  readable trees beneath covered ones
+---@field shared_tmp table<string, boolean>  writable trees that the user's other programs keep temporary files in
+---@field read string[]  readable trees beside the profile's
+---@field reach string[]  writable trees whose sockets can be reached, whoever bound them
 ---@field sockets string[]
 ---@field kernel_memory string[]
 ---@field kinds table<string, string>  of writable and put-back trees
@@ -71,6 +74,19 @@ local function holders_of(trees)
     end
   end
   return holders
+end
+
+local TEMPORARY = { ["/tmp"] = true, ["/var/tmp"] = true, ["/dev/shm"] = true }
+
+--- Temporary directories of the host that the profile lets a run write. What lies in them is everybody's: no hand-off file
+--- is looked for there, and sockets that are bound in them belong to others.
+---@return table<string, boolean>
+local function shared_tmp(profile, context)
+  local trees = {}
+  for _, tree in ipairs(profile.tmp == "shared" and profile.write or {}) do
+    trees[tree] = TEMPORARY[tree] or context and tree == context.tmp or nil
+  end
+  return trees
 end
 
 local function note(survey, text, ...)
@@ -141,11 +157,17 @@ local function survey_kernel_memory(survey)
   end
 end
 
+--- Whether a profile gives a path to be read at all, were it not covered.
+local function is_readable(profile, name)
+  return profile.read == "all" or path.resolved_tree_of(name, profile.read) ~= nil
+end
+
 --- Puts back a readable tree that a private directory would cover.
-local function put_back(survey, tree)
+local function put_back(survey, profile, tree)
   local resolved, exists = disk.resolve(tree)
   if
     exists
+    and is_readable(profile, resolved)
     -- A command may have made a link of what stands in a writable tree: it would choose what the next run sees.
     and not disk.leads_through(tree, survey.write)
     and path.resolved_tree_of(resolved, survey.covered)
@@ -244,6 +266,10 @@ local function survey_git(survey, profile)
   return found
 end
 
+local function gives(profile, tree)
+  return set_of(profile.write)[tree] or false
+end
+
 --- Where hand-off names count: the roots of the trees that the operator made writable, and of repositories in them. What is
 --- in a package cache nobody runs by such a name.
 ---@param profile procage.Profile
@@ -251,11 +277,20 @@ end
 ---@return table<string, string> listed  the marks of the directories that were looked into
 ---@return string[] large  trees that were not looked through
 ---@return string[] closed  directories in them that cannot be listed
-local function handoff_roots(profile)
+local function handoff_roots(profile, shared)
   local caches, roots, marks, large = set_of(profile.caches.trees), {}, {}, {}
-  local closed = {}
-  for _, tree in ipairs(outermost(profile.write)) do
-    if not caches[tree] then
+  local closed, trees = {}, outermost(profile.write)
+  if #profile.handoff == 0 and profile.git == "write" then
+    return roots, marks, large, closed
+  end
+  for i, tree in ipairs(trees) do
+    -- A workspace in a shared temporary directory is looked into all the same.
+    if shared[tree] and path.lies_in(profile.workspace, tree) and gives(profile, profile.workspace) then
+      trees[i] = profile.workspace
+    end
+  end
+  for _, tree in ipairs(trees) do
+    if not caches[tree] and not shared[tree] then
       local found, is_complete, listed, shut = handoff.roots(tree)
       table.move(found, 1, #found, #roots + 1, roots)
       table.move(shut, 1, #shut, #closed + 1, closed)
@@ -279,7 +314,7 @@ function M.has_same_roots(survey, profile)
     is_changed = is_changed or disk.mark(directory) ~= mark
   end
   if is_changed then
-    local roots, marks = handoff_roots(profile)
+    local roots, marks = handoff_roots(profile, survey.shared_tmp)
     if table.concat(roots, "\0") ~= table.concat(survey.watch.roots, "\0") then
       return false
     end
@@ -289,7 +324,7 @@ function M.has_same_roots(survey, profile)
 end
 
 local function survey_handoff(survey, profile)
-  local roots, listed, large, closed = handoff_roots(profile)
+  local roots, listed, large, closed = handoff_roots(profile, survey.shared_tmp)
   survey.listed = listed
   -- A repository may lie behind it, and the command could open it again: so nothing in it is written in this run.
   for _, directory in ipairs(closed) do
@@ -433,9 +468,12 @@ function M.look(profile, visible, context)
     stamps = {},
     notices = {},
     visible = table.move(visible, 1, #visible, 1, {}),
+    read = {},
+    reach = {},
   }
   local found = survey_git(survey, profile)
   survey.write = outermost(survey.write)
+  survey.shared_tmp = shared_tmp(profile, context)
   survey_hidden(survey, profile)
   survey_covered(survey, profile)
   survey_kernel_memory(survey)
@@ -443,15 +481,19 @@ function M.look(profile, visible, context)
   survey_ignored(survey, profile, context or { env = {}, home = "/" })
   local roots, watched = survey_handoff(survey, profile)
   for _, tree in ipairs(visible) do
-    put_back(survey, tree)
+    put_back(survey, profile, tree)
   end
   for _, tree in ipairs(found and trees_of_git(found) or {}) do
-    put_back(survey, tree)
+    put_back(survey, profile, tree)
     survey.visible[#survey.visible + 1] = tree
   end
   if profile.read ~= "all" then
     for _, tree in ipairs(profile.read) do
-      put_back(survey, tree)
+      put_back(survey, profile, tree)
+    end
+    -- What a linked worktree or submodule is a part of is the workspace's, wherever it lies.
+    if found and found.root == profile.workspace and found.is_linked and (found.is_genuine or found.is_submodule) then
+      survey.read = outermost({ found.directory, found.common })
     end
   end
   survey.put_back = outermost(survey.put_back)
@@ -466,7 +508,13 @@ function M.look(profile, visible, context)
       survey.kinds[tree] = disk.kind(tree)
     end
   end
-  local reachable = table.move(survey.write, 1, #survey.write, 1, {})
+  for _, list in ipairs({ survey.write, profile.write }) do
+    for _, tree in ipairs(list) do
+      survey.reach[#survey.reach + 1] = not survey.shared_tmp[tree] and tree or nil
+    end
+  end
+  survey.reach = outermost(survey.reach)
+  local reachable = table.move(survey.reach, 1, #survey.reach, 1, {})
   table.move(profile.sockets, 1, #profile.sockets, #reachable + 1, reachable)
   survey.sockets = sockets.outside(reachable)
   survey.watch = { roots = roots, names = watched, guarded = survey.guarded }

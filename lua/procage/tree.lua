@@ -83,7 +83,8 @@ end
 
 --- A directory or a file for a mount to stand on, in a temporary directory of the run's own, with the directories above it.
 function Writer:make_point(target, kind, covered)
-  local root = path.resolved_tree_of(target, covered)
+  -- The run's own /dev has nothing but what was made in it.
+  local root = path.resolved_tree_of(target, covered) or path.lies_in(target, "/dev") and "/dev"
   if not root or root == target then
     return
   end
@@ -280,8 +281,9 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
       if tree then
         writer:pin_above(entry.path, tree)
       end
-      -- In a writable tree an earlier run may have closed the directory above; nothing outside is the command's to reopen.
-      writer:mask(entry.path, entry.kind, not tree)
+      -- In a writable tree an earlier run may have closed the directory above; nothing outside is the command's to reopen. A
+      -- socket in a directory of another user's, in a shared /tmp, is beyond the command anyway.
+      writer:mask(entry.path, entry.kind, not tree or entry.kind == "socket")
     end
   end
   if uses["pidns"] then
@@ -290,7 +292,7 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
       writer:mask(name, "file")
     end
   end
-  M.late_rules(flat, host, uses, covers, rights)
+  M.late_rules(flat, profile, host, uses, covers, rights)
   writer:attach(writer:clone("/dev/.mask/directory"), "/dev/.mask")
   M.close_dev(writer)
 end
@@ -329,12 +331,15 @@ function M.put_back(writer, readable, writable, covers, survey)
 end
 
 --- File systems that this child mounts did not exist when the ruleset was made.
-function M.late_rules(flat, host, uses, covers, rights)
+function M.late_rules(flat, profile, host, uses, covers, rights)
   if not rights then
     return
   end
-  if uses["pidns"] then
+  if uses["pidns"] and (profile.read == "all" or path.resolved_tree_of("/proc", profile.read)) then
     flat:add("landlock_late", { a = "/proc", value = rights.read })
+  end
+  if profile.read ~= "all" and path.resolved_tree_of("/dev", profile.read) then
+    flat:add("landlock_late", { a = "/dev", value = rights.list })
   end
   if host.devpts then
     flat:add("landlock_late", { a = "/dev/pts", value = rights.device })

@@ -107,7 +107,8 @@ local POLICY = {
     flags = "--policy",
     arg = "<policy>",
     convert = path("--policy"),
-    help = "A shipped policy (speccoder, the default, in-place, own-command, mcp-server, off) or the path of a script."
+    help = "A shipped policy (speccoder, the default, in-place, own-command, mcp-server, workspace-write,"
+      .. " read-only, spettro, off) or the path of a script."
       .. " docs/policies.md has them.",
   },
   {
@@ -170,6 +171,27 @@ local POLICY = {
     arg = "<name>",
     many = true,
     help = "Re-open a hidden path, a hand-off name or a pattern of variables, as `explain` spells it; may be repeated.",
+  },
+  {
+    flags = "--sandbox",
+    arg = "<mode>",
+    help = "Spettro's sandbox: off, read-only or workspace-write. This and the next three mean --policy spettro, and win over"
+      .. " the [runtime] of a spettro.agents.toml given with --config.",
+  },
+  { flags = "--sandbox-net", arg = "<network>", help = "Its network: all (the default), localhost, none or ports:443,8080." },
+  {
+    flags = "--sandbox-allow-dir",
+    arg = "<dir>",
+    many = true,
+    convert = path("--sandbox-allow-dir"),
+    help = "Another tree that it lets be written; may be repeated.",
+  },
+  {
+    flags = "--sandbox-allow-read-dir",
+    arg = "<dir>",
+    many = true,
+    convert = path("--sandbox-allow-read-dir"),
+    help = "Another tree that it lets be read; may be repeated.",
   },
   {
     flags = "--set",
@@ -569,6 +591,12 @@ local function request_options(parsed)
     env = parsed.env or {},
     json = parsed.json or false,
     quiet = parsed.quiet or false,
+    sandbox = {
+      sandbox_mode = parsed.sandbox,
+      sandbox_net = parsed.sandbox_net,
+      sandbox_allow_dirs = parsed.sandbox_allow_dir,
+      sandbox_allow_read_dirs = parsed.sandbox_allow_read_dir,
+    },
   }
 end
 

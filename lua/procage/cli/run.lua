@@ -182,6 +182,7 @@ return function(request)
     return refuse(chosen, status, message)
   end
 
+  chosen.quiet = chosen.quiet or made.is_silent
   for _, notice in ipairs(chosen.quiet and {} or made.notices) do
     io.stderr:write(notice, "\n")
   end
@@ -206,7 +207,8 @@ return function(request)
 
   status = statuses.of(outcome)
   -- Quiet is about gaps, which do not change from run to run; what this command did is told all the same.
-  for _, notice in ipairs(chosen.quiet and outcome.events or outcome.notices) do
+  local told = made.is_silent and {} or chosen.quiet and outcome.events or outcome.notices
+  for _, notice in ipairs(told) do
     -- A path in one may hold what a terminal would obey.
     io.stderr:write(reports.printable(notice), "\n")
   end

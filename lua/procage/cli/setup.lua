@@ -11,6 +11,7 @@ local path_text = require("procage.path")
 local policy_room = require("procage.policy")
 local procage = require("procage")
 local reports = require("procage.report")
+local spettro = require("procage.cli.spettro")
 
 local M = {}
 
@@ -122,8 +123,11 @@ end
 --- The file that the configuration comes from.
 ---@return procage.cli.ConfigFile? found
 ---@return string? message
-local function configuration_file(given, cwd, root)
-  if not given then
+local function configuration_file(chosen, cwd, root)
+  local given = chosen.config_file
+  if spettro.is_meant(chosen) then
+    return spettro.file(chosen, cwd, os.getenv("HOME") or "/", absolute)
+  elseif not given then
     return config_files.default(root, os.getenv)
   end
   local file, message = resolve("--config", given, cwd)
@@ -141,7 +145,7 @@ end
 ---@return table? config
 ---@return procage.cli.ConfigFile|string file  or the message
 local function configuration(chosen, cwd, root)
-  local file, message = configuration_file(chosen.config_file, cwd, root)
+  local file, message = configuration_file(chosen, cwd, root)
   if not file then
     return nil, message --[[@as string]]
   end
@@ -244,6 +248,7 @@ end
 ---@field cwd string  where the command starts: where the user is when that is in the root, else the root
 ---@field executable? procage.Executable  the file that the command must be
 ---@field notices string[]  of the configuration
+---@field is_silent boolean  not a word of ours where the command's output goes
 
 --- Scripts that narrow whatever policy is chosen: the system's, the user's own, and those that are named.
 ---@param chosen table
@@ -358,6 +363,7 @@ function M.load(chosen, argv)
     root = root,
     cwd = path_text.is_beneath(cwd, root) and cwd or root,
     notices = file.notices,
+    is_silent = file.is_silent and not policy.profile.unconfined or false,
   }
   if argv and not chosen.network and not policy.profile.unconfined then
     local ok
