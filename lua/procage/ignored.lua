@@ -1,10 +1,11 @@
 --- Files that git ignores and whose names say that they hold credentials, found in trees that a command writes. git is never
 --- run: its rules and its index are read as text, and what a repository's configuration names is not looked at.
---- Source: gitignore(5), gitformat-index(5).
+--- Source: gitignore(5).
 
 local core = require("procage.core")
 local disk = require("procage.disk")
 local git = require("procage.git")
+local git_index = require("procage.git_index")
 local gitignore = require("procage.gitignore")
 local path = require("procage.path")
 
@@ -101,65 +102,6 @@ end
 
 -- ---- What is committed is not ignored --------------------------------------------------------------------------------------
 
---- A number of git's variable width. Source: gitformat-pack(5), "offset encoding".
----@return integer? value
----@return integer after
-local function offset_at(text, at)
-  local value = -1
-  for i = at, at + 8 do
-    local byte = text:byte(i)
-    if not byte then
-      break
-    end
-    value = (value + 1) << 7 | byte & 0x7f
-    if byte & 0x80 == 0 then
-      return value, i + 1
-    end
-  end
-  return nil, at
-end
-
---- The paths of a git index. Source: gitformat-index(5), versions 2 to 4.
----@param text string
----@return table<string, boolean>? paths  nil: of a form that is not known
-function M.parse_index(text)
-  if #text < 12 or text:sub(1, 4) ~= "DIRC" then
-    return nil
-  end
-  local version, count = string.unpack(">I4I4", text, 5)
-  if version < 2 or version > 4 then
-    return nil
-  end
-  local paths, at, before = {}, 13, ""
-  for _ = 1, count do
-    if at + 62 > #text then
-      return nil
-    end
-    local flags = string.unpack(">I2", text, at + 60)
-    local from = at + 62 + (version >= 3 and flags & 0x4000 ~= 0 and 2 or 0)
-    if version == 4 then
-      local cut
-      cut, from = offset_at(text, from)
-      local stop = text:find("\0", from, true)
-      if not stop or not cut or cut > #before then
-        return nil
-      end
-      before = before:sub(1, #before - cut) .. text:sub(from, stop - 1)
-      at = stop + 1
-    else
-      local stop = text:find("\0", from, true)
-      if not stop then
-        return nil
-      end
-      before = text:sub(from, stop - 1)
-      -- An entry is padded to a multiple of eight bytes, with one NUL at least.
-      at = at + ((stop - at) // 8 + 1) * 8
-    end
-    paths[before] = true
-  end
-  return paths
-end
-
 --- Whether a path is in the index of the workspace's repository, when that is one that the command cannot write. One that
 --- cannot be read holds nothing.
 local function is_tracked(search, node, name)
@@ -171,9 +113,9 @@ local function is_tracked(search, node, name)
     local file = repository.directory .. "/index"
     search.marks[file] = disk.mark(file) or "absent"
     local text, is_cut = search.read(file, MAX_INDEX_BYTES)
-    search.index = text and not is_cut and M.parse_index(text) or {}
+    search.index = text and not is_cut and git_index.parse(text) or {}
   end
-  return search.index[path.join(node.path, name):sub(#repository.root + 2)] or false
+  return search.index[path.join(node.path, name):sub(#repository.root + 2)] ~= nil
 end
 
 -- ---- The search ------------------------------------------------------------------------------------------------------------

@@ -290,7 +290,8 @@ function M.narrow(base, extra)
     end
   end
   -- A default working directory that is no longer written would be granted all the same.
-  if result.workspace and not path.tree_of(result.workspace, result.write) then
+  local was_written = whole.workspace ~= nil and path.tree_of(whole.workspace, whole.write) ~= nil
+  if was_written and not path.tree_of(result.workspace, result.write) then
     result.workspace = result.write[1]
   end
   return result

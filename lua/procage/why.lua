@@ -38,7 +38,7 @@ local FIELDS = {
   read = { "read", "write" }, write = { "write", "caches" }, hidden = { "hidden" }, read_only = { "read_only" },
   git = { "git" }, handoff = { "handoff" }, handoff_absent = { "handoff" }, tmp = { "tmp" },
   network = { "network", "loopback" },
-  sockets = { "sockets", "write" }, stat = { "hidden" }, off = { "unconfined" },
+  sockets = { "sockets", "write" }, stat = { "hidden" }, ignored = { "ignored" }, off = { "unconfined" },
 }
 
 --- Lists of the configuration that policies take entries from.
@@ -268,7 +268,7 @@ local function find_change(policy, answer, op, target, object, verdict)
       return
     end
   end
-  if not verdict.allowed and verdict.clause == "hidden" then
+  if not verdict.allowed and (verdict.clause == "hidden" or verdict.clause == "ignored") then
     answer.no_change = "it is hidden: credentials are never offered"
   elseif not verdict.allowed and (verdict.clause == "permissions" or verdict.clause == "exists") then
     answer.no_change = "no policy has a say in it"

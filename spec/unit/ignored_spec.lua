@@ -243,30 +243,6 @@ describe("ignored files", function()
 end)
 
 describe("the user's git configuration", function()
-  it("is read as git reads it", function()
-    local entries = user_git.parse([[
-# a comment
-[core]
-	excludesFile = ~/a # another
-	editor = "vi # not one" ; one
-[Include] path = "a\\b"
-[includeIf "gitdir:~/w/"]
-  path=w
-[alias "x.Y"]
-  k = one \
-two
-  flag
-]])
-    local lines = {}
-    for i, entry in ipairs(entries) do
-      lines[i] = ("%s|%s|%s|%s"):format(entry.section, entry.subsection or "", entry.key, entry.value)
-    end
-    assert.same({
-      "core||excludesfile|~/a", "core||editor|vi # not one", "include||path|a\\b", "includeif|gitdir:~/w/|path|w",
-      "alias|x.Y|k|one two",
-    }, lines)
-  end)
-
   it("names every file that git opens, without an end where files include each other", function()
     local dir <close> = throwaway.directory()
     local home = dir.path
