@@ -72,6 +72,34 @@ static int fs_lstat(lua_State *L)
 	return push_file(L, false);
 }
 
+/* core.kind(path) -> kind of the name itself | nil. Plans ask it of hundreds of names, most of which are not there. */
+static int fs_kind(lua_State *L)
+{
+	struct pc_file file;
+
+	if (pc_file_facts(pc_check_path(L, 1), false, &file) < 0)
+		return 0;
+	lua_pushstring(L, file.kind);
+	return 1;
+}
+
+/* core.mark(path) -> what tells one state of the name itself from another, as bytes: identity, times, size | nil */
+static int fs_mark(lua_State *L)
+{
+	struct pc_file file;
+	uint64_t mark[5];
+
+	if (pc_file_facts(pc_check_path(L, 1), false, &file) < 0)
+		return 0;
+	mark[0] = file.dev;
+	mark[1] = file.ino;
+	mark[2] = (uint64_t)file.mtime_ns;
+	mark[3] = (uint64_t)file.ctime_ns;
+	mark[4] = file.size;
+	lua_pushlstring(L, (const char *)mark, sizeof(mark));
+	return 1;
+}
+
 /* core.real_path(path) -> path | nil, message, errno; a relative one starts at the working directory */
 static int fs_real_path(lua_State *L)
 {
@@ -385,6 +413,8 @@ void pc_open_fs(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "stat", fs_stat },
 		{ "lstat", fs_lstat },
+		{ "kind", fs_kind },
+		{ "mark", fs_mark },
 		{ "executable", fs_executable },
 		{ "create_file", fs_create_file },
 		{ "real_path", fs_real_path },

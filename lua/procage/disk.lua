@@ -91,8 +91,7 @@ end
 ---@param name string
 ---@return string?
 function M.kind(name)
-  local found = core.lstat(name)
-  return found and found.kind
+  return (core.kind(name))
 end
 
 --- The names in a directory, sorted, with their kinds. What cannot be listed has none: the command cannot list it either.
@@ -125,15 +124,11 @@ function M.read(name)
   return text
 end
 
---- What tells one state of a name from another: identity and times. nil when it does not exist.
+--- What tells one state of a name from another: identity, times and size, as bytes. nil when it does not exist.
 ---@param name string
 ---@return string?
 function M.mark(name)
-  local found = core.lstat(name)
-  if not found then
-    return nil
-  end
-  return ("%d:%d:%d:%d:%d"):format(found.dev, found.ino, found.mtime_ns, found.ctime_ns, found.size)
+  return (core.mark(name))
 end
 
 return M

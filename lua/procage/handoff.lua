@@ -55,38 +55,85 @@ function M.roots(workspace)
   return roots, true, looked_into(queue, #queue), closed
 end
 
---- false: it cannot be listed.
-local function index(directory)
-  local entries, message = disk.list(directory)
-  if message then
-    return false
+---@class procage.Spelling  names as a tree, a component a level
+---@field first? integer  the first of the names that lead through here
+---@field ends? boolean  one of them is this
+---@field below table<string, procage.Spelling>  by component in lower case
+---@field wanted table<string, string[]>  the same, as the names spell it
+
+---@param names string[]
+---@return procage.Spelling
+local function spell(names)
+  local top = { below = {}, wanted = {} }
+  for i, name in ipairs(names) do
+    local node = top
+    for component in name:gmatch("[^/]+") do
+      local lower = component:lower()
+      if not node.below[lower] then
+        node.below[lower], node.wanted[lower] = { first = i, below = {}, wanted = {} }, {}
+      end
+      table.insert(node.wanted[lower], component)
+      node = node.below[lower]
+    end
+    node.ends = true
   end
-  local by_name = {}
-  for _, entry in ipairs(entries) do
-    local lower = entry.name:lower()
-    by_name[lower] = by_name[lower] or {}
-    table.insert(by_name[lower], entry)
-  end
-  return by_name
+  return top
 end
 
---- The entries of directories by their names in lower case, each directory listed once.
----@return fun(directory: string, wanted: string): { name: string, kind: string }[]
-local function lister()
-  local listed = {}
-  return function(directory, wanted)
-    local by_name = listed[directory]
-    if by_name == nil then
-      by_name = index(directory)
-      listed[directory] = by_name
+--- The entries of a directory that lead on, with where they lead.
+---@param take fun(node: procage.Spelling, path: string, kind: string)
+local function each_below(node, at, take)
+  local entries = core.read_dir(at)
+  for name, kind in pairs(entries or {}) do
+    local below = node.below[name:lower()]
+    if below then
+      take(below, at .. "/" .. name, kind)
     end
-    if by_name then
-      return by_name[wanted:lower()] or {}
-    end
-    -- A run may have closed it to listing: the name itself can still be asked for, in the letter case that it is known by.
-    local kind = disk.kind(directory .. "/" .. wanted)
-    return kind and { { name = wanted, kind = kind } } or {}
   end
+  if entries then
+    return
+  end
+  -- A run may have closed it to listing: the name itself can still be asked for, in the letter case that it is known by.
+  for lower, below in pairs(node.below) do
+    for _, wanted in ipairs(node.wanted[lower]) do
+      local kind = disk.kind(at .. "/" .. wanted)
+      if kind then
+        take(below, at .. "/" .. wanted, kind)
+      end
+    end
+  end
+end
+
+---@param found { path: string, kind: string, first: integer }[]  written
+---@param node procage.Spelling
+local function find_below(found, node, at, kind)
+  -- A link on the way stands for the whole name: what it leads to is what is read by it.
+  if node.ends or kind == "link" and next(node.below) then
+    found[#found + 1] = { path = at, kind = kind, first = node.first }
+  end
+  if kind == "directory" and next(node.below) then
+    each_below(node, at, function(below, path_below, kind_below)
+      find_below(found, below, path_below, kind_below)
+    end)
+  end
+end
+
+local function find_spelled(root, spelling)
+  local found, seen, once = {}, {}, {}
+  find_below(found, spelling, root, "directory")
+  table.sort(found, function(a, b)
+    if a.first ~= b.first then
+      return a.first < b.first
+    end
+    return a.path < b.path
+  end)
+  for _, entry in ipairs(found) do
+    if not seen[entry.path] then
+      seen[entry.path] = true
+      once[#once + 1] = { path = entry.path, kind = entry.kind }
+    end
+  end
+  return once
 end
 
 --- Every path at which one of `names` ("a" or "a/b") stands beneath `root`, whatever its letter case.
@@ -94,44 +141,20 @@ end
 ---@param names string[]
 ---@return { path: string, kind: string }[]
 function M.find(root, names)
-  local spelled, found, is_found = lister(), {}, {}
-  local function add(entry)
-    if not is_found[entry.path] then
-      is_found[entry.path] = true
-      found[#found + 1] = entry
-    end
-  end
-  for _, name in ipairs(names) do
-    local at = { { path = root, kind = "directory" } }
-    for component in name:gmatch("[^/]+") do
-      local deeper = {}
-      for _, directory in ipairs(at) do
-        -- A link on the way stands for the whole name: what it leads to is what is read by it.
-        if directory.kind == "link" then
-          add(directory)
-        end
-        for _, entry in ipairs(directory.kind == "directory" and spelled(directory.path, component) or {}) do
-          deeper[#deeper + 1] = { path = directory.path .. "/" .. entry.name, kind = entry.kind }
-        end
-      end
-      at = deeper
-    end
-    for _, entry in ipairs(at) do
-      add(entry)
-    end
-  end
-  return found
+  return find_spelled(root, spell(names))
 end
 
 ---@class procage.Watch
 ---@field roots string[]
 ---@field names string[]
 ---@field guarded string[]  single paths that must not appear or change: what git trusts
+---@field spelling? procage.Spelling  of the names, once they were looked for
 
 local function every_path(watch)
   local found = {}
+  watch.spelling = watch.spelling or spell(watch.names)
   for _, root in ipairs(watch.roots) do
-    for _, entry in ipairs(M.find(root, watch.names)) do
+    for _, entry in ipairs(find_spelled(root, watch.spelling)) do
       found[#found + 1] = entry.path
     end
     -- Without its HEAD it is a directory like any other.
@@ -152,9 +175,9 @@ local MARKED_ENTRIES, MARKED_DEPTH = 256, 3
 
 local function deep_mark(name)
   local marks, left = {}, MARKED_ENTRIES
-  local function add(at, depth)
+  local function add(at, depth, kind)
     marks[#marks + 1] = disk.mark(at)
-    if depth == 0 or disk.kind(at) ~= "directory" then
+    if depth == 0 or kind ~= "directory" then
       return
     end
     for _, entry in ipairs((disk.list(at))) do
@@ -162,10 +185,10 @@ local function deep_mark(name)
       if left < 0 then
         return
       end
-      add(at .. "/" .. entry.name, depth - 1)
+      add(at .. "/" .. entry.name, depth - 1, entry.kind)
     end
   end
-  add(name, MARKED_DEPTH)
+  add(name, MARKED_DEPTH, "directory")
   return table.concat(marks, " ")
 end
 
