@@ -31,13 +31,14 @@ struct listener {
 	struct pc_place place;
 	bool is_pending; /* the broker has not answered yet */
 	bool is_wild;
-	bool is_dual; /* made for IPv6 and IPv4, listens on the IPv4 one */
-	bool is_over; /* its guard is to be released, when the broker takes the request */
+	bool is_dual;	   /* made for IPv6 and IPv4, listens on the IPv4 one */
+	bool is_over;	   /* its guard is to be released, when nothing is under way and the broker takes the request */
+	uint32_t underway; /* connections to it; if their broker is killed, for good */
 };
 
 struct pc_loopback {
 	enum pc_loopback_mode mode;
-	int diag_fd;
+	int diag_fd, broker_fd;
 	int64_t swept_us, released_us;
 	uint16_t released_port;
 	struct bound *bound;
@@ -214,8 +215,11 @@ static bool still_listens(const struct pc_loopback *loopback, const struct liste
 	return pc_tcp_diag_listener(loopback->diag_fd, &listener->place, &cookie) == 0 && cookie == listener->cookie;
 }
 
-/* The guard goes with it. What cannot be sent now stays as it is, guard and all, for another time. */
-static void release(struct pc_loopback *loopback, int broker_fd, struct listener *listener)
+/*
+ * The guard goes with it, but not from under a connection that is on its way there: a run that can signal the broker's processes
+ * could end the one that waits for it. What cannot be done now stays as it is, guard and all, for another time.
+ */
+static void release(struct pc_loopback *loopback, struct listener *listener)
 {
 	struct pc_broker_request request = {
 		.op = PC_BROKER_RELEASE,
@@ -223,7 +227,10 @@ static void release(struct pc_loopback *loopback, int broker_fd, struct listener
 	};
 
 	listener->is_over = true;
-	if (loopback->mode == PC_LOOPBACK_RUN && send(broker_fd, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (listener->underway)
+		return;
+	if (loopback->mode == PC_LOOPBACK_RUN &&
+	    send(loopback->broker_fd, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return;
 	loopback->released_us = now_us();
 	loopback->released_port = listener->place.port;
@@ -231,7 +238,7 @@ static void release(struct pc_loopback *loopback, int broker_fd, struct listener
 }
 
 /* Listeners on this port (0: on any) that are gone. */
-static void sweep(struct pc_loopback *loopback, int broker_fd, uint16_t port)
+static void sweep(struct pc_loopback *loopback, uint16_t port)
 {
 	size_t i;
 
@@ -241,19 +248,30 @@ static void sweep(struct pc_loopback *loopback, int broker_fd, uint16_t port)
 		if (!listener->cookie || listener->is_pending || (port && listener->place.port != port))
 			continue;
 		if (listener->is_over || !still_listens(loopback, listener))
-			release(loopback, broker_fd, listener);
+			release(loopback, listener);
 	}
 }
 
+/* Whether a guard on this port waits for connections that are on their way. */
+static bool is_about_to_go(const struct pc_loopback *loopback, uint16_t port)
+{
+	size_t i;
+
+	for (i = 0; i < MAX_LISTENERS; i++)
+		if (loopback->listeners[i].is_over && loopback->listeners[i].place.port == port)
+			return true;
+	return false;
+}
+
 /* An address that the run does not use any more is not kept from others for long, if the run does anything at all. */
-static void sweep_sometimes(struct pc_loopback *loopback, int broker_fd)
+static void sweep_sometimes(struct pc_loopback *loopback)
 {
 	int64_t now = now_us();
 
 	if (now - loopback->swept_us < SWEEP_US)
 		return;
 	loopback->swept_us = now;
-	sweep(loopback, broker_fd, 0);
+	sweep(loopback, 0);
 }
 
 /* 0: a free place. */
@@ -302,7 +320,7 @@ static int refuse(struct pc_loopback_note *note)
 static int find_server(struct pc_loopback *loopback, const struct subject *client, struct pc_place *to, uint32_t *guard,
 		       struct pc_loopback_note *note)
 {
-	const struct listener *listener = NULL;
+	struct listener *listener = NULL;
 	uint64_t cookie;
 	int rc;
 
@@ -324,7 +342,9 @@ static int find_server(struct pc_loopback *loopback, const struct subject *clien
 	/* With its guard there, nobody else can have come in its place. */
 	if (!listener || !is_live(listener) || !is_same_place(&listener->place, to))
 		return refuse(note);
-	*guard = (uint32_t)(listener - loopback->listeners);
+	listener->underway++;
+	note->place = *guard = (uint32_t)(listener - loopback->listeners);
+	note->is_guarded = true;
 	return 0;
 }
 
@@ -360,8 +380,8 @@ static int judge_connect(struct pc_loopback *loopback, const struct subject *cli
 	return rc;
 }
 
-static int judge_bind(struct pc_loopback *loopback, int broker_fd, const struct subject *subject,
-		      struct pc_broker_request *request, struct pc_loopback_note *note)
+static int judge_bind(struct pc_loopback *loopback, const struct subject *subject, struct pc_broker_request *request,
+		      struct pc_loopback_note *note)
 {
 	struct pc_place to;
 	int rc;
@@ -377,19 +397,20 @@ static int judge_bind(struct pc_loopback *loopback, int broker_fd, const struct 
 	if (!is_loopback(&to))
 		return refuse(note);
 	if (to.port)
-		sweep(loopback, broker_fd, to.port);
-	request->is_patient = to.port && loopback->released_port == to.port && now_us() - loopback->released_us < RELEASE_US;
+		sweep(loopback, to.port);
+	request->is_patient = to.port && (is_about_to_go(loopback, to.port) || (loopback->released_port == to.port &&
+										now_us() - loopback->released_us < RELEASE_US));
 	write_address(subject->domain, &to, request);
 	return 0;
 }
 
-static struct listener *free_listener(struct pc_loopback *loopback, int broker_fd)
+static struct listener *free_listener(struct pc_loopback *loopback)
 {
 	struct listener *found = find_listener(loopback, 0);
 
 	if (found)
 		return found;
-	sweep_sometimes(loopback, broker_fd);
+	sweep_sometimes(loopback);
 	return find_listener(loopback, 0);
 }
 
@@ -397,8 +418,8 @@ static struct listener *free_listener(struct pc_loopback *loopback, int broker_f
  * Only a socket that was bound here listens: it has an address of the loopback for good, whatever is done to it afterwards. One
  * that was not would be given the wildcard address by listen(2).
  */
-static int judge_listen(struct pc_loopback *loopback, int broker_fd, const struct subject *subject,
-			struct pc_broker_request *request, struct pc_loopback_note *note)
+static int judge_listen(struct pc_loopback *loopback, const struct subject *subject, struct pc_broker_request *request,
+			struct pc_loopback_note *note)
 {
 	const struct bound *bound = find_bound(loopback, subject->cookie);
 	struct listener *listener = find_listener(loopback, subject->cookie);
@@ -414,8 +435,8 @@ static int judge_listen(struct pc_loopback *loopback, int broker_fd, const struc
 		return 0;
 	}
 	if (listener)
-		release(loopback, broker_fd, listener);
-	listener = free_listener(loopback, broker_fd);
+		release(loopback, listener);
+	listener = free_listener(loopback);
 	if (!listener)
 		return -ENOBUFS;
 	*listener = (struct listener) {
@@ -440,16 +461,17 @@ int pc_loopback_judge(struct pc_loopback *loopback, int broker_fd, int socket, s
 	rc = describe(socket, &subject);
 	if (rc <= 0)
 		return rc;
+	loopback->broker_fd = broker_fd;
 	note->is_ours = true;
 	note->cookie = subject.cookie;
-	sweep_sometimes(loopback, broker_fd);
+	sweep_sometimes(loopback);
 	switch (request->op) {
 	case PC_BROKER_CONNECT:
 		return judge_connect(loopback, &subject, request, note);
 	case PC_BROKER_BIND:
-		return judge_bind(loopback, broker_fd, &subject, request, note);
+		return judge_bind(loopback, &subject, request, note);
 	case PC_BROKER_LISTEN:
-		return judge_listen(loopback, broker_fd, &subject, request, note);
+		return judge_listen(loopback, &subject, request, note);
 	default:
 		return -EACCES;
 	}
@@ -466,22 +488,36 @@ static bool read_place(const struct pc_broker_reply *reply, struct pc_place *pla
 	return read_address(family, reply->address, reply->address_size, false, place) == 0;
 }
 
-void pc_loopback_settle(struct pc_loopback *loopback, const struct pc_loopback_note *note, const struct pc_broker_reply *reply)
+static void settle_connect(struct pc_loopback *loopback, const struct pc_loopback_note *note)
 {
-	bool is_done = reply && reply->error == 0;
-	struct listener *listener;
+	struct listener *listener = &loopback->listeners[note->place];
 
-	if (!note->is_ours)
+	if (!note->is_guarded || --listener->underway || !listener->is_over)
 		return;
-	if (note->op == PC_BROKER_BIND && is_done)
-		remember_bound(loopback, note->cookie, note->is_wild);
-	if (note->op != PC_BROKER_LISTEN)
-		return;
-	listener = &loopback->listeners[note->place];
-	if (is_done && read_place(reply, &listener->place))
+	release(loopback, listener);
+}
+
+static void settle_listen(struct pc_loopback *loopback, const struct pc_loopback_note *note,
+			  const struct pc_broker_reply *reply)
+{
+	struct listener *listener = &loopback->listeners[note->place];
+
+	if (reply && reply->error == 0 && read_place(reply, &listener->place))
 		listener->is_pending = false;
 	else
 		*listener = (struct listener) { 0 };
+}
+
+void pc_loopback_settle(struct pc_loopback *loopback, const struct pc_loopback_note *note, const struct pc_broker_reply *reply)
+{
+	if (!note->is_ours || (reply && reply->is_underway))
+		return;
+	if (note->op == PC_BROKER_CONNECT)
+		settle_connect(loopback, note);
+	else if (note->op == PC_BROKER_LISTEN)
+		settle_listen(loopback, note, reply);
+	else if (note->op == PC_BROKER_BIND && reply && reply->error == 0)
+		remember_bound(loopback, note->cookie, note->is_wild);
 }
 
 /* ---- opening and closing -------------------------------------------------------------------------------------------------- */
@@ -501,6 +537,7 @@ int pc_loopback_open(enum pc_loopback_mode mode, struct pc_loopback **opened)
 	}
 	loopback->mode = mode;
 	loopback->diag_fd = fd;
+	loopback->broker_fd = -1;
 	*opened = loopback;
 	return 0;
 }

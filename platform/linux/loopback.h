@@ -27,6 +27,7 @@ struct pc_loopback_note {
 	uint32_t place;	 /* in the list of listeners */
 	bool is_wild;	 /* bound to the wildcard address, as the run sees it */
 	bool is_refused; /* by the profile */
+	bool is_guarded; /* the connection that is on its way there keeps it */
 	bool is_ours;	 /* an internet socket: the rest means something */
 };
 
@@ -45,7 +46,7 @@ void pc_loopback_close(struct pc_loopback *loopback);
 int pc_loopback_judge(struct pc_loopback *loopback, int broker_fd, int socket, struct pc_broker_request *request,
 		      struct pc_loopback_note *note);
 
-/* With the reply; or with NULL when the request was not sent after all, or its reply will never come. */
+/* With each reply; or with NULL when the request was not sent after all. */
 void pc_loopback_settle(struct pc_loopback *loopback, const struct pc_loopback_note *note, const struct pc_broker_reply *reply);
 
 #endif

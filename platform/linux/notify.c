@@ -429,7 +429,7 @@ static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply
 
 		if (pending->id != reply->id)
 			continue;
-		if (notify->loopback && !pending->is_answered)
+		if (notify->loopback)
 			pc_loopback_settle(notify->loopback, &pending->note, reply);
 		if (pending->pair_pid && error == 0)
 			error = pair[0] < 0 ? -EPROTO : give_pair(notify, pending, pair);
