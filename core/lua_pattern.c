@@ -374,6 +374,23 @@ static const char *begin(struct matcher *m, const char *s, const char *p)
 	return match(m, s, p);
 }
 
+/*
+ * The first place from s on where a match can begin: one that begins with a letter that stands for itself begins there. The end of
+ * the text when there is none; a pattern that can match nothing begins anywhere.
+ */
+static const char *candidate(struct matcher *m, const char *s, const char *p)
+{
+	const char *found;
+
+	if (p >= m->pattern_end || strchr(SPECIALS ")", *p) || (p + 1 < m->pattern_end && strchr("*?-", p[1])) || s >= m->end)
+		return s;
+	found = memchr(s, *p, (size_t)(m->end - s));
+	if (!found)
+		found = m->end;
+	*m->steps -= (found - s) / 16;
+	return found;
+}
+
 static void push_capture(struct matcher *m, int level, const char *s, const char *e)
 {
 	if (level >= m->level) {
@@ -454,8 +471,11 @@ static int search(lua_State *L, bool is_find)
 	}
 	prepare(&m, L, text, size, pattern, pattern_size);
 	for (s = text + from; s <= m.end; s++) {
-		const char *e = begin(&m, s, pattern);
+		const char *e;
 
+		if (!is_anchored)
+			s = candidate(&m, s, pattern);
+		e = begin(&m, s, pattern);
 		if (e && is_find) {
 			lua_pushinteger(L, s - text + 1);
 			lua_pushinteger(L, e - text);
@@ -492,8 +512,10 @@ static int gmatch_next(lua_State *L)
 
 	prepare(&m, L, text, size, pattern, pattern_size);
 	for (; s <= m.end; s++) {
-		const char *e = begin(&m, s, pattern);
+		const char *e;
 
+		s = candidate(&m, s, pattern);
+		e = begin(&m, s, pattern);
 		if (e && e - text != last) {
 			lua_pushinteger(L, e - text);
 			lua_copy(L, -1, lua_upvalueindex(3));

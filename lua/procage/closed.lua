@@ -224,7 +224,7 @@ local function require_own(name)
   return loaded[name]
 end
 
---- What builders were told, and by which line: { field, item, at }, oldest first.
+--- What builders were told, and by which line: { field, items, at }, oldest first.
 local notes = {}
 
 local FIELDS = { allow_read = "read", allow_write = "write", workspace = "write" }
@@ -249,11 +249,11 @@ local function entries(argument, add)
 end
 
 local function note(builder, method, ...)
-  local field, at = FIELDS[method] or method, where()
-  local list = notes[builder] or {}
+  local list, items = notes[builder] or {}, {}
   notes[builder] = list
+  list[#list + 1] = { field = FIELDS[method] or method, items = items, at = where() }
   local function add(item)
-    list[#list + 1] = { field = field, item = PLAIN[type(item)] and item or nil, at = at }
+    items[#items + 1] = PLAIN[type(item)] and item or nil
   end
   for i = 1, select("#", ...) do
     entries((select(i, ...)), add)

@@ -21,7 +21,7 @@ local script = require("procage.script")
 
 ---@class procage.PolicyNote
 ---@field field string  of the profile
----@field item? any  the entry, for lists
+---@field items any[]  the entries of a list, the keys of a table, or the word
 ---@field at string  file:line of the script
 
 ---@class procage.PolicySource
@@ -86,6 +86,7 @@ end
 ---@param options procage.PolicyOptions
 ---@return string? text
 ---@return string file  or the message
+---@return procage.PolicyOptions options  of the script
 local function read(name_or_file, options)
   local file, message = find(name_or_file, options)
   if not file then
@@ -95,7 +96,8 @@ local function read(name_or_file, options)
   if not text then
     return nil, ("policy %s: %s"):format(name_or_file, why)
   end
-  return text, file
+  local is_ours = not M.is_file(name_or_file) and not options.resolve and not options.read_file
+  return text, file, is_ours and { is_ours = true } or options
 end
 
 --- The options that a policy declares.
@@ -104,11 +106,11 @@ end
 ---@return procage.Declared[]? declared
 ---@return string? message_or_help  what the policy says of itself
 function M.declared(name_or_file, options)
-  local text, file = read(name_or_file, options or {})
+  local text, file, how = read(name_or_file, options or {})
   if not text then
     return nil, file
   end
-  local result, message = script.run("declaration", text, file, options)
+  local result, message = script.run("declaration", text, file, how)
   if not result then
     return nil, message
   end
@@ -124,7 +126,7 @@ end
 ---@return string? message
 ---@return string? file
 function M.build_layer(name_or_file, config, ctx, options)
-  local text, file = read(name_or_file, options or {})
+  local text, file, how = read(name_or_file, options or {})
   if not text then
     return nil, file
   end
@@ -133,7 +135,7 @@ function M.build_layer(name_or_file, config, ctx, options)
   for key, value in pairs(config) do
     own[key] = key ~= "options" and value or nil
   end
-  local result, message = script.run("policy", text, file, options, { config = own, ctx = ctx })
+  local result, message = script.run("policy", text, file, how, { config = own, ctx = ctx })
   if not result then
     return nil, message
   end
@@ -151,11 +153,11 @@ end
 ---@return string[]? problems  all of a profile that is none
 function M.build_profile(name_or_file, config, ctx, options)
   options = options or {}
-  local text, file = read(name_or_file, options)
+  local text, file, how = read(name_or_file, options)
   if not text then
     return nil, file
   end
-  local result, message = script.run("policy", text, file, options, { config = config, ctx = ctx })
+  local result, message = script.run("policy", text, file, how, { config = config, ctx = ctx })
   if not result then
     return nil, message
   end

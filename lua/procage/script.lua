@@ -7,6 +7,7 @@ local core = require("procage.core")
 
 ---@class procage.ScriptOptions
 ---@field resolve? fun(name: string): string?, string?  the file of a shipped policy, or nil and why
+---@field is_ours? boolean  the text ships with procage, as all that it requires: its instructions need not be counted
 ---@field read_file? fun(file: string): string?, string?
 
 local M = {}
@@ -67,8 +68,12 @@ local TRUSTED = { "procage.check", "procage.declared", "procage.nearest", "proca
 ---@param options procage.ScriptOptions
 ---@param found table<string, { file: string, text: string?, message: string? }>
 local function read_shipped(text, options, found)
-  for name in text:gmatch("policies%.([%w_-]+)") do
-    if not found[name] then
+  -- Plain searches: a pattern would be tried at every letter of every list.
+  local from, to = text:find("policies.", 1, true)
+  while from do
+    local name = text:match("^[%w_-]+", to + 1)
+    from, to = text:find("policies.", to + 1, true)
+    if name and not found[name] then
       local file, message = (options.resolve or M.resolve)(name)
       local entry = { file = file or name, message = message }
       found[name] = entry
@@ -121,7 +126,9 @@ function M.run(kind, text, file, options, more)
   for key, value in pairs(more or {}) do
     data[key] = value
   end
-  local result, message = core.script(own_code("procage.closed"), data, M.limits)
+  local limits = { bytes = M.limits.bytes, steps = M.limits.steps, ms = M.limits.ms }
+  limits.is_ours = options and options.is_ours or false
+  local result, message = core.script(own_code("procage.closed"), data, limits)
   if type(result) == "table" then
     return result
   end

@@ -18,7 +18,7 @@ function M.load(name)
   local handle = assert(io.open(file, "rb"))
   local text = handle:read("a")
   handle:close()
-  local data, why = require("procage.policy").load_script(text or "", file)
+  local data, why = require("procage.policy").load_script(text or "", file, { is_ours = true })
   if data == nil then
     error(why, 0)
   end

@@ -85,8 +85,10 @@ local function sources(policy, verdict)
     for _, note in ipairs(source and source.notes or {}) do
       if note.field == field and note.at then
         add(all, note.at)
-        if verdict.item and is_same(note.item, verdict.item) then
-          add(exact, note.at)
+        for _, item in ipairs(verdict.item and note.items or {}) do
+          if is_same(item, verdict.item) then
+            add(exact, note.at)
+          end
         end
       end
     end

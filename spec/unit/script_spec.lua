@@ -367,12 +367,10 @@ end]]
     })
     assert.same({ "/a", "/b", "/c" }, built.hidden)
     assert.same({
-      { field = "write", item = "/home/u/src/app", at = "/x/p.lua:4" },
-      { field = "hidden", item = "/a", at = "/x/p.lua:5" },
-      { field = "hidden", item = "/b", at = "/x/p.lua:5" },
-      { field = "hidden", item = "/c", at = "/x/p.lua:5" },
-      { field = "network", item = "none", at = "/x/p.lua:6" },
-      { field = "limits", item = "cpu_ms", at = "/x/p.lua:7" },
+      { field = "write", items = { "/home/u/src/app" }, at = "/x/p.lua:4" },
+      { field = "hidden", items = { "/a", "/b", "/c" }, at = "/x/p.lua:5" },
+      { field = "network", items = { "none" }, at = "/x/p.lua:6" },
+      { field = "limits", items = { "cpu_ms" }, at = "/x/p.lua:7" },
     }, source.notes)
   end)
 end)
