@@ -310,7 +310,6 @@ M.wrappers = {
   fakeroot = { args = "lsibu" },
   ccache = {},
   sccache = {},
-  hyperfine = { args = "wrmMpcsSniNu", long = "warmup runs prepare" },
 }
 
 --- Shells whose -c takes a text that is read here as sh reads it.
@@ -335,19 +334,23 @@ M.loader_variables = {
 ---@field subcommands? string  only with one of these as the first operand
 ---@field asks? string[]  options with which it asks all the same: long ones by name, letters alone
 ---@field writes? string[]  options whose value it writes
+---@field change_with? string[]  it changes its operands only with one of these
+---@field change_without? string[]  and not with one of these
+---@field has_long_letters? boolean  its options are words behind one dash: letters are not combined
+---@field has_response_files? boolean  @FILE stands for words that are in it
 
 ---@type procage.AllowedRule[]
 M.allowed = {
   {
-    names = "ls dir vdir cat tac head tail wc nl cut tr fold fmt pr paste join comm cmp diff diff3 sdiff stat "
+    names = "ls dir vdir cat tac head tail wc nl cut tr fold fmt pr paste join comm cmp diff stat "
       .. "du df basename dirname realpath readlink pwd md5sum sha1sum sha224sum sha256sum sha384sum "
-      .. "sha512sum b2sum cksum sum od hexdump strings column expand unexpand rev tsort shuf bat exa eza "
-      .. "lsd cloc tokei scc nm objdump readelf size ldd",
+      .. "sha512sum b2sum cksum sum od hexdump strings column expand unexpand rev tsort bat exa eza "
+      .. "lsd tokei scc nm objdump readelf size",
     reason = "reads",
     asks = { "--pager" },
   },
   { names = "tree", reason = "reads", writes = { "-o" } },
-  { names = "sort", reason = "reads", writes = { "-o", "--output" }, asks = { "--compress-program" } },
+  { names = "sort shuf", reason = "reads", writes = { "-o", "--output" }, asks = { "--compress-program" } },
   { names = "uniq xxd", reason = "reads; a second file is written", change = "last" },
   { names = "echo printf", reason = "prints its words", text = true },
   { names = "true false : test [ sleep seq expr yes", reason = "tells nothing but yes and no", text = true },
@@ -360,7 +363,7 @@ M.allowed = {
   { names = "grep egrep fgrep zgrep", reason = "searches", pattern_first = true },
   { names = "rg", reason = "searches", pattern_first = true, asks = { "--pre", "--hostname-bin" } },
   { names = "ag ack", reason = "searches", pattern_first = true, asks = { "--pager" } },
-  { names = "jq yq", reason = "picks from JSON", pattern_first = true, asks = { "-i", "--inplace", "--in-place" } },
+  { names = "jq", reason = "picks from JSON", pattern_first = true },
   {
     names = "fd fdfind",
     reason = "finds files",
@@ -368,49 +371,63 @@ M.allowed = {
     asks = { "-x", "--exec", "-X", "--exec-batch" },
   },
   { names = "mkdir touch", reason = "makes files", change = "all" },
-  { names = "cp ln install", reason = "makes files", change = "last", writes = { "-t", "--target-directory" } },
-  { names = "mv rename", reason = "moves files", change = "all" },
+  { names = "cp ln install", reason = "makes files", change = "last", asks = { "--strip-program" } },
+  { names = "mv", reason = "moves files", change = "all" },
   { names = "rm rmdir unlink", reason = "removes files", change = "all" },
   { names = "tee truncate", reason = "writes files", change = "all" },
-  { names = "chmod", reason = "changes modes", change = "all", pattern_first = true },
+  { names = "chmod", reason = "changes modes", change = "all" },
   {
     names = "make gmake bmake ninja samu meson ctest",
     reason = "builds the project",
-    asks = { "--eval", "--file", "-f" },
+    asks = { "--eval", "--file", "-f", "-S", "--script" },
   },
-  { names = "cmake", reason = "builds the project", asks = { "-P", "-E" } },
+  { names = "cmake", reason = "builds the project", asks = { "-P", "-E" }, has_long_letters = true },
   {
     names = "cc gcc g++ c++ clang clang++ tcc rustc javac kotlinc ghc ocamlfind zig nim",
     reason = "compiles",
     writes = { "-o" },
-    asks = { "-wrapper", "-B", "-fplugin", "-fplugin-arg", "--linker", "-Xclang", "-load" },
+    asks = { "-wrapper", "-B", "-fplugin", "-specs", "--specs", "--linker", "-Xclang", "-load" },
+    has_long_letters = true,
+    has_response_files = true,
   },
   {
     names = "cargo",
     reason = "builds and tests the project",
-    subcommands = "build b check c test t run r bench doc d clippy fmt nextest metadata tree version "
-      .. "verify-project locate-project pkgid expand llvm-cov",
+    subcommands = "build b check c test t run r bench doc d clippy fmt nextest metadata tree "
+      .. "version verify-project locate-project pkgid expand llvm-cov",
     asks = { "--config", "--manifest-path", "--git", "--registry", "-C", "-Z" },
   },
   {
     names = "go",
     reason = "builds and tests the project",
-    subcommands = "build test vet fmt run list doc version tool",
+    subcommands = "build test vet fmt run list doc version",
     asks = { "-exec", "-toolexec", "-vettool", "-modfile", "-overlay" },
   },
   {
     names = "npm yarn pnpm",
     reason = "runs what the project's manifest says",
-    subcommands = "test t tst run run-script start ls list why version --version lint build",
+    subcommands = "test t tst run run-script start ls list why --version lint build",
     asks = { "--prefix", "--userconfig", "--globalconfig", "--script-shell", "-g", "--global", "--registry", "-C" },
   },
   {
-    names = "pytest py.test tox nox mypy pyright ruff black isort flake8 pylint coverage jest vitest mocha "
-      .. "ava eslint prettier tsc biome stylelint busted luacheck stylua rspec rubocop rake phpunit "
-      .. "phpstan shellcheck shfmt hadolint yamllint markdownlint clang-format clang-tidy cppcheck gofmt "
-      .. "golangci-lint staticcheck rustfmt checkstyle ktlint swiftlint dotnet-format pre-commit typos "
-      .. "codespell",
+    names = "pytest py.test tox nox mypy pyright flake8 pylint coverage jest vitest mocha ava tsc busted luacheck rspec rake "
+      .. "phpunit phpstan shellcheck hadolint yamllint cppcheck staticcheck checkstyle",
     reason = "tests or checks the project",
+  },
+  {
+    names = "ruff eslint prettier biome rubocop shfmt markdownlint clang-format clang-tidy gofmt golangci-lint ktlint "
+      .. "swiftlint typos codespell",
+    reason = "checks or formats the project",
+    change = "all",
+    change_with = {
+      "--write", "-w", "-i", "--fix", "--in-place", "-a", "-A", "--autocorrect", "--format", "-F", "--write-changes",
+    },
+  },
+  {
+    names = "black isort stylua rustfmt dotnet-format",
+    reason = "formats the project",
+    change = "all",
+    change_without = { "--check", "--check-only", "--diff", "--dry-run" },
   },
   {
     names = "mvn gradle gradlew sbt dotnet swift mix rebar3",
@@ -463,7 +480,7 @@ M.git = {
       .. "read-tree write-tree commit-tree commit-graph multi-pack-index mktree mktag hash-object "
       .. "unpack-objects index-pack pack-objects merge-file merge-index merge-tree merge-one-file "
       .. "rerere symbolic-ref checkout-index format-patch bundle archive difftool mergetool gui citool "
-      .. "quiltimport fast-export bugreport diagnose replay history update-server-info",
+      .. "quiltimport fast-export bugreport diagnose replay history update-server-info mailinfo mailsplit",
     reason = "changes the state of the repository",
   },
   {
@@ -473,7 +490,7 @@ M.git = {
       .. "describe shortlog show-ref for-each-ref name-rev merge-base check-ignore check-attr "
       .. "check-mailmap count-objects diff-tree diff-index diff-files whatchanged cherry range-diff "
       .. "verify-commit verify-tag verify-pack fsck var version help show-branch show-index patch-id "
-      .. "interpret-trailers mailinfo mailsplit stripspace column check-ref-format get-tar-commit-id "
+      .. "interpret-trailers stripspace column check-ref-format get-tar-commit-id "
       .. "last-modified diff-pairs reflog",
     reason = "reads the repository",
   },
@@ -510,8 +527,7 @@ M.git_more = {
   },
   {
     command = "branch",
-    options = "--list -l -a --all -r --remotes --show-current --contains --no-contains --merged --no-merged -v -vv --verbose "
-      .. "--points-at",
+    options = "--list -l -a --all -r --remotes --show-current --contains --no-contains --merged --no-merged --points-at",
     decision = "allowed", id = "git-read",
     reason = "lists branches",
   },

@@ -135,6 +135,9 @@ function M.check(call)
   end
   for _, key in ipairs({ "path", "to", "cwd" }) do
     local message = call[key] and (call[key] == "" and key .. ": it is empty" or check_text(call[key], key))
+    if not message and call[key] and #call[key] > 4096 then
+      message = key .. ": longer than 4096 bytes"
+    end
     if message then
       return message
     end

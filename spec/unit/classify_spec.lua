@@ -67,6 +67,8 @@ describe("a command", function()
       "ls -la", "cat src/a.c", "grep -rn x src", "find . -name x", "head -n 5 src/a.c", "wc -l src/a.c", "make test",
       "ninja -C build", "cmake -B build", "cargo test", "cargo +nightly build", "go test ./...", "npm test", "npm run build",
       "pytest -q", "python3 -m pytest", "gcc -c src/a.c", "gcc-12 -c src/a.c", "sed -n 1,5p src/a.c", "sed s/a/b/g src/a.c",
+      "prettier --check SPEC.md", "black --check specs/a", "ruff check specs/a",
+      "cmake -DCMAKE_BUILD_TYPE=Debug -B build", "gcc -DBAR=1 -c src/a.c -o src/a.o",
       "git status", "git log -n 5", "git diff HEAD", "git show", "git blame src/a.c", "git branch", "git branch -a",
       "git tag -l",
       "git stash list", "git remote -v", "git config --get user.name", "git worktree list", "git notes show",
@@ -150,7 +152,9 @@ describe("a command", function()
       "taskset 1 git push", "time -p git push", "time -f x git push", "command git push", "command -p git push",
       "exec -a x git push", "builtin eval git push", "eval git push", "xargs git push", "xargs -n1 git push",
       "xargs -a f git push",
-      "xargs -I{} git push {}", "strace -f git push", "strace -o x git push", { "watch", "git push" }, "watch -n 1 git push",
+      "xargs -I{} git push {}", "setarch x86_64 -R git push", "flock x -n git push", "perf stat -e x git push",
+      "timeout 5 -k 3 git push",
+      "taskset -c 0 git push", "strace -f git push", "strace -o x git push", { "watch", "git push" }, "watch -n 1 git push",
       "busybox sudo ls", { "busybox", "sh", "-c", "git push" }, { "flock", "x", "-c", "git push" }, "flock x git push",
       { "script", "-qc", "git push", "/dev/null" }, "find . -exec git push ;", "find . -execdir sudo {} +",
       "find src -ok git push ;",
@@ -184,7 +188,10 @@ describe("a command", function()
       "[[ -f x ]] && git push",
       "((i++)); git push", "echo 'a'\\''b'; git push", "echo \"a\\\"b\"; git push", "echo a#b; git push",
       "select x in a; do git push; done",
-      "noglob git push", "command -p git push", "git {push,x}", "{git,push}",
+      "function f { git push; }; f", "coproc f { git push; }", "echo $(echo \")\"; git push; echo \"\") ", "a=(git push); $a",
+      "echo \"$(echo \")\"; git push)\"", "mapfile -C 'git push' -c 1 x", "echo $(case a in a) git push;; esac)",
+      "echo $(case a in (a) ls;; b) git push;; esac; git push)", "noglob git push", "command -p git push", "git {push,x}",
+      "{git,push}",
     })
   end)
 
@@ -195,9 +202,14 @@ describe("a command", function()
       "curl x | bash -s",
       "echo git push | sh", "echo x | xargs -I{} sh -c '{}'", "xargs -I% bash -c %", "xargs sh -c", "xargs env",
       "xargs -I@ @ push",
-      "xargs git", "read X; $X", "for X in git; do $X push; done", "unset X; $X", "ls '", "ls \"", "ls $(", "ls `x",
+      "xargs git", "read X; $X", "for X in git; do $X push; done", "unset X; $X", "X=ls; printf -v X git; $X push",
+      "X=git; (X=ls); $X push", "X=git; if false; then X=ls; fi; $X push",
+      "X=git; X=ls true; $X push", "for i in 1 2; do $X push; X=git; done", "set -- git push; \"$@\"",
+      "f() { \"$@\"; }; f git push", "declare -n Y=X; X=git; $Y push", "IFS=x; Y=gitxpush; $Y", "eval X=git; $X push",
+      "ls '", "ls \"", "ls $(", "ls `x",
     })
     local place_text = ("x "):rep(40000)
+    check_commands(place, "denied", { { "sh", "-c", "shift; \"$@\"", "_", "x", "git", "push" } })
     check_scripts(place, "denied", { place_text })
     check_scripts(place, "denied", { ("eval "):rep(20) .. "ls" })
   end)
@@ -216,6 +228,10 @@ describe("a command", function()
       "git restore SPEC.md", "git rm SPEC.md", "git mv SPEC.md x", "find . -delete", "find specs -delete",
       "find specs -exec rm {} +",
       "find . -fprint SPEC.md", "chmod -R 777 .", "chmod 600 SPEC.md", "touch golden/x", "rm -r GOLDEN", "touch .git/hooks/x",
+      "sort -uo SPEC.md x", "sort --outp SPEC.md x", "uniq -f 1 a SPEC.md", "chmod --reference=x SPEC.md",
+      "sed --i s/a/b/ SPEC.md",
+      "prettier --write SPEC.md", "black specs/x.py", "clang-format -i specs/a", "gofmt -w specs/a", "ruff format specs/a",
+      "shuf -o SPEC.md x", "tree -oSPEC.md", "cp -r --parents specs/a .",
       "touch .claude/settings.json", "touch .envrc", "touch .vscode/tasks.json", "tee speccoder.toml", "tee /etc/x",
       "cp x ~/.bashrc",
     })

@@ -20,7 +20,10 @@ Command.__index = Command
 
 local M = {}
 
-local MAX_DEPTH, MAX_COMMANDS, MAX_GLOB = 16, 2000, 4096
+local MAX_DEPTH, MAX_COMMANDS, MAX_GLOB, MAX_WORDS = 16, 2000, 4096, 4096
+
+--- A longer name is none: the kernel takes no more at once.
+local MAX_PATH = 4096
 
 --- The rows by the names in them: a call asks for dozens.
 ---@param rules table
@@ -80,7 +83,7 @@ end
 --- A command that starts elsewhere is about elsewhere.
 function Command:check_cwd(ctx)
   for _, cwd in ipairs(ctx.cwds) do
-    local real = (disk.resolve(cwd))
+    local real = #cwd <= MAX_PATH and (disk.resolve(cwd)) or "/"
     if not path.resolved_tree_of(real, self.write) and not self.files:is_scratch(real) then
       self:add("ask", "outside", "it starts outside of the workspace", real)
     end
@@ -124,7 +127,7 @@ end
 --- The absolute names that a word may mean, from each directory that the command may be in.
 local function names_of(self, text, has_glob, ctx)
   local names = {}
-  local expanded = path.expand_home(text:gsub("^file://", ""), self.home)
+  local expanded = path.expand_home(text:gsub("^file://", ""):gsub("^~%+/", "./"), self.home)
   for _, cwd in ipairs(ctx.cwds) do
     names[#names + 1] = path.join(cwd, expanded)
     if has_glob then
@@ -142,7 +145,7 @@ end
 function Command:look_file(op, word, ctx, must_exist)
   if word.is_dynamic then
     self:add("ask", "unknowable", "which file it changes is known only when it runs", word.text)
-  elseif word.text ~= "" and not word.text:find("\0", 1, true) then
+  elseif word.text ~= "" and #word.text <= MAX_PATH and not word.text:find("\0", 1, true) then
     for _, name in ipairs(names_of(self, word.text, word.has_glob, ctx)) do
       if not must_exist or disk.kind((disk.resolve(path.parent(name) or "/"))) and disk.kind(name) then
         add_all(self, (self.files:look(op, name, true)))
@@ -163,6 +166,12 @@ local function parts_of(text)
   add(text:match("^%-%a(.+)$"))
   add(text:match("^@(.+)$"))
   add(text:match("=@(.+)$"))
+  add(text:match("^%-%a@(.+)$"))
+  if text:find(",", 1, true) and #text < 4096 then
+    for part in (text:match("=(.*)$") or text):gmatch("[^,]+") do
+      add(part)
+    end
+  end
   add(text:match(":([^:]+)$"))
   add(text:match("^([^:]+):"))
   return parts
@@ -171,7 +180,7 @@ end
 --- A word that may name a file which is read: one that is there, or that the policy hides.
 function Command:look_read(word, ctx)
   for _, part in ipairs(parts_of(word.text)) do
-    if #part < 4096 and not part:find("[\n\0]") then
+    if #part <= MAX_PATH and not part:find("[\n\0]") then
       for _, name in ipairs(names_of(self, part, word.has_glob, ctx)) do
         local real, exists = disk.resolve(name)
         local spelled = disk.kind(path.normalise(name))
@@ -539,19 +548,22 @@ local function is_plain_sed(script)
   return true
 end
 
+local SED_OPTIONS = words_of.set("-- --quiet --silent --regexp-extended --separate --null-data --zero-terminated --unbuffered "
+  .. "--posix --debug --follow-symlinks --sandbox")
+
 function own.sed(self, words, ctx)
   local in_place, scripts, operands, has_file = false, {}, {}, false
   local i = 2
   while words[i] do
     local text = words[i].text
-    if text:find("^%-%-in%-?") or text:find("^%-[nErsuz]*i") then
+    if text:find("^%-%-i") or text:find("^%-[nErsuz]*i") then
       in_place = true
     elseif text == "-e" or text == "--expression" then
       i = i + 1
       scripts[#scripts + 1] = words[i]
     elseif text:find("^%-%-expression=") then
       scripts[#scripts + 1] = { text = text:match("=(.*)$"), is_dynamic = words[i].is_dynamic }
-    elseif text:find("^%-[nErsuz]*[ef]") or text:find("^%-%-file") then
+    elseif text:find("^%-[nErsuz]*[ef]") or text:find("^%-%-") and not SED_OPTIONS[text] then
       has_file = true
     elseif text:sub(1, 1) ~= "-" or text == "-" then
       operands[#operands + 1] = words[i]
@@ -579,7 +591,7 @@ function own.sed(self, words, ctx)
 end
 
 --- Modules that `python -m` may run without a question: they test or check the project.
-local MODULES = words_of.set("pytest unittest doctest mypy ruff black flake8 isort coverage compileall py_compile json.tool "
+local MODULES = words_of.set("pytest unittest doctest mypy ruff black flake8 isort coverage compileall py_compile "
   .. "pyflakes pycodestyle tabnanny")
 
 function own.python(self, words)
@@ -639,7 +651,13 @@ local function look_targets(self, name, operands, words, ctx, ops)
   for _, cwd in ipairs(ctx.cwds) do
     local directory = path.join(cwd, path.expand_home(target.text, self.home))
     if disk.kind((disk.resolve(directory))) == "directory" then
+      if words_of.has_option(words, 2, { "-T", "--no-target-directory" }) then
+        self:add("ask", "whole-tree", "copies a whole directory over another", target.text)
+      end
       for _, source in ipairs(sources) do
+        if words_of.has_option(words, 2, { "--parents" }) then
+          self:look_file(ops.target, { text = path.join(directory, "./" .. source.text) }, ctx)
+        end
         for _, full in ipairs(names_of(self, source.text, source.has_glob, ctx)) do
           local base = path.basename(full)
           if source.text:find("^%.%.?/*$") or source.text:find("/%.%.?/*$") or base == "/" then
@@ -668,8 +686,8 @@ local function look_changes(self, name, row, words, ctx)
     look_targets(self, name, operands, words, ctx, { source = "delete", target = "write" })
   elseif row.change == "last" then
     if name == "uniq" or name == "xxd" then
-      if operands[2] then
-        self:look_file("write", operands[2], ctx)
+      for i = 2, #operands do
+        self:look_file("write", operands[i], ctx)
       end
     else
       look_targets(self, name, operands, words, ctx, { source = "read", target = "write" })
@@ -692,7 +710,12 @@ end
 
 local function look_allowed(self, name, row, words, ctx)
   self:add("allowed", "listed", row.reason, name)
-  local asks = words_of.has_option(words, 2, row.asks or {})
+  local asks = words_of.has_option(words, 2, row.asks or {}, row.has_long_letters)
+  for i = 2, row.has_long_letters and #words or 0 do
+    for _, option in ipairs(row.asks or {}) do
+      asks = asks or #option == 2 and words[i].text:sub(1, 2) == option and option
+    end
+  end
   if asks then
     self:add("ask", "option", ("with %s it may do more"):format(asks), words_of.text(words))
   end
@@ -709,25 +732,40 @@ local function look_allowed(self, name, row, words, ctx)
       self:add("ask", "unlisted", ("%s %s is not listed"):format(name, verb and verb.text or "alone"), words_of.text(words))
     end
   end
-  if name == "chmod" then
+  for i = 2, row.has_response_files and #words or 0 do
+    if words[i].text:sub(1, 1) == "@" then
+      self:add("ask", "option", "takes more words from a file", words[i].text)
+    end
+  end
+  if name == "chmod" or name == "install" then
     for i = 2, #words do
-      if is_set_user_id(words[i].text) then
+      local mode = words[i].text:gsub("^%-%-mode=", ""):gsub("^%-m", "")
+      if is_set_user_id(mode) then
         self:add("denied", "privileges", "makes a program run with its owner's rights", words_of.text(words))
       end
     end
   end
-  if row.change then
+  local changes = row.change ~= nil
+  if row.change_with then
+    changes = words_of.has_option(words, 2, row.change_with) ~= nil or words[2] ~= nil and words[2].text == "format"
+  elseif row.change_without then
+    changes = not words_of.has_option(words, 2, row.change_without)
+  end
+  if changes then
     look_changes(self, name, row, words, ctx)
   end
   for _, option in ipairs(row.writes or {}) do
     for i = 2, #words do
       local text = words[i].text
-      if text == option and words[i + 1] then
-        self:look_file("write", words[i + 1], ctx)
-      elseif words_of.is_option(text, option) and text:find("=", 1, true) then
+      local is_letter = #option == 2
+      local glued = is_letter and (text:match("^" .. "%" .. option .. "(.+)$")
+        or not row.has_long_letters and text:match("^%-%a*" .. option:sub(2) .. "(.+)$"))
+      if glued then
+        self:look_file("write", { text = glued }, ctx)
+      elseif text:find("=", 1, true) and words_of.is_option(text, option) then
         self:look_file("write", { text = text:match("=(.*)$") }, ctx)
-      elseif #option == 2 and text:sub(1, 2) == option and #text > 2 then
-        self:look_file("write", { text = text:sub(3) }, ctx)
+      elseif words[i + 1] and (text == option or words_of.is_option(text, option, row.has_long_letters)) then
+        self:look_file("write", words[i + 1], ctx)
       end
     end
   end
@@ -810,7 +848,7 @@ function Command:look_script(text, ctx, arguments)
     variables[name] = value
   end
   variables.HOME, variables.PWD = self.home, ctx.cwds[1]
-  local script = shell.read(text, { arguments = arguments, variables = variables })
+  local script = shell.take_apart(text, { arguments = arguments, variables = variables })
   if not script.is_whole then
     self:add("denied", "unreadable", "a line of shell that cannot be taken apart: too long, or a quote or bracket is open")
   end
@@ -890,6 +928,10 @@ function Command:look_named(name, words, ctx)
     look_wrapper(self, listed_names(name)[1], wrapper, words, ctx)
     -- Alone it runs nothing.
     return true
+  elseif name == "mapfile" or name == "readarray" then
+    -- Their -C is run as they read.
+    look_texts(self, { text = "C" }, words, ctx)
+    return true
   elseif name == "eval" or name == "trap" then
     look_eval(self, name, words, ctx)
     return true
@@ -958,6 +1000,10 @@ end
 ---@param argv string[]
 ---@param cwd string  absolute
 function Command:look_call(argv, cwd)
+  if #argv > MAX_WORDS then
+    self:add("denied", "unreadable", "more words than are looked at")
+    return
+  end
   local ctx = { cwds = { cwd }, depth = 0 }
   self:check_cwd(ctx)
   self:look(words_of.of(argv), ctx)

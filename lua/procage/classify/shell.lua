@@ -83,21 +83,70 @@ local function ansi_quoted(self)
   return table.concat(out)
 end
 
---- The text up to the parenthesis that closes; `at` is behind the one that opens. Quotes in it are passed by.
-local function until_closed(self)
-  local start, depth = self.at, 1
+local until_closed
+
+--- Passes by what stands in double quotes, substitutions in it as a whole; `at` is on the first one.
+local function pass_quotes(self)
+  self.at = self.at + 1
+  while self.at <= #self.text do
+    local letter = self.text:sub(self.at, self.at)
+    if letter == "\\" then
+      self.at = self.at + 1
+    elseif letter == '"' then
+      return
+    elseif letter == "$" and self.text:sub(self.at + 1, self.at + 1) == "(" then
+      self.at = self.at + 2
+      until_closed(self)
+      self.at = self.at - 1
+    end
+    self.at = self.at + 1
+  end
+end
+
+--- Words behind which a command begins.
+local BEFORE_COMMAND = {
+  ["then"] = true, ["do"] = true, ["else"] = true, ["elif"] = true, ["if"] = true, ["while"] = true, ["until"] = true,
+  ["!"] = true, ["time"] = true, ["in"] = true,
+}
+
+--- Whether a command begins at `at`, in a text that begins at `start`.
+local function begins_command(self, start, at)
+  local before = self.text:sub(math.max(start, at - 64), at - 1)
+  local word = before:match("([^%s;&|(){}]+)[ \t]+$")
+  return before:find("^[ \t]*$") ~= nil or before:find("[;&|(){\n][ \t]*$") ~= nil
+    or word ~= nil and BEFORE_COMMAND[word] == true
+end
+
+--- The text up to the parenthesis that closes; `at` is behind the one that opens. Quotes in it are passed by, and the
+--- parentheses behind the patterns of a case.
+function until_closed(self)
+  local start, depth, cases = self.at, 1, 0
+  self.nesting = (self.nesting or 0) + 1
+  if self.nesting > 100 then
+    fail(self)
+  end
   while self.at <= #self.text do
     local letter = self.text:sub(self.at, self.at)
     if letter == "\\" then
       self.at = self.at + 1
     elseif letter == "'" then
       self.at = self.text:find("'", self.at + 1, true) or #self.text
+    elseif letter == '"' then
+      pass_quotes(self)
+    elseif letter == "c" and self.text:find("^case%s", self.at) and begins_command(self, start, self.at) then
+      cases = cases + 1
+    elseif letter == "e" and cases > 0 and self.text:find("^esac%f[^%w_]", self.at)
+      and begins_command(self, start, self.at) then
+      cases = cases - 1
     elseif letter == "(" then
       depth = depth + 1
     elseif letter == ")" then
       depth = depth - 1
-      if depth == 0 then
+      if depth == 0 and cases > 0 then
+        depth = 1
+      elseif depth == 0 then
         self.at = self.at + 1
+        self.nesting = self.nesting - 1
         return self.text:sub(start, self.at - 2)
       end
     end
@@ -114,7 +163,7 @@ local function read_inner(self, text)
     return
   end
   local inner = M.read(text, {
-    variables = self.variables, arguments = self.arguments, depth = self.depth + 1,
+    variables = self.variables, arguments = self.arguments, depth = self.depth + 1, facts = self.facts,
   })
   if not inner.is_whole then
     self.is_broken = true
@@ -156,14 +205,15 @@ local function expansion(self)
   end
   if name then
     self.at = after
+    local facts = self.facts
     if name == "@" or name == "*" then
-      return table.move(self.arguments, 1, #self.arguments, 1, {})
+      return not facts.moves_arguments and table.move(self.arguments, 1, #self.arguments, 1, {}) or nil
     end
     local number = math.tointeger(tonumber(name))
     local value
     if number then
-      value = self.arguments[number]
-    else
+      value = not (facts.moves_arguments and number > 0) and self.arguments[number]
+    elseif not facts.unknown[name] and not facts.sets_anything then
       value = self.variables[name]
     end
     return value or nil
@@ -372,6 +422,9 @@ local function read_word(self)
   end
   if word.is_begun and (#word.pieces > 0 or word.is_quoted or word.is_dynamic) then
     local last = finished(word)
+    if has_brace and last.text:find("{[^}]*%.%.[^}]*}") then
+      last.is_dynamic = true
+    end
     if has_brace and not last.is_dynamic then
       for _, text in ipairs(braces(last.text)) do
         done[#done + 1] = { text = text, has_glob = last.has_glob }
@@ -407,25 +460,60 @@ local function forget(self, names)
   for _, word in ipairs(names) do
     if word.text:find("^[%a_][%w_]*$") then
       self.variables[word.text] = false
+      self.facts.unknown[word.text] = true
     end
   end
 end
 
+--- A variable is known when every value that the line gives it is the same: loops, branches and subshells decide which one
+--- holds where.
+local function assign(self, name, word)
+  local value = not word.is_dynamic and word.text or false
+  local before = self.facts.values[name]
+  if before == nil then
+    before = self.variables[name]
+  end
+  if value == false or before ~= nil and before ~= value then
+    self.facts.unknown[name] = true
+  end
+  self.facts.values[name] = value
+  self.variables[name] = value
+  -- Another IFS splits words elsewhere.
+  self.facts.sets_anything = self.facts.sets_anything or name == "IFS"
+end
+
+--- Commands that set variables in ways that are not followed; those that move $1 and its like.
+local SETS_ANYTHING = { eval = true, source = true, ["."] = true }
+local MOVES_ARGUMENTS = { set = true, shift = true, ["function"] = true }
+local SETS_NAMES = {
+  read = true, mapfile = true, readarray = true, getopts = true, unset = true, printf = true, let = true, wait = true,
+}
+
 --- A command is complete: what it assigns holds for the rest.
 local function close(self, command)
+  -- Behind command, builtin and their like it is the same.
+  for _, word in ipairs(command.words) do
+    local text = word.text
+    self.facts.sets_anything = self.facts.sets_anything or SETS_ANYTHING[text]
+    self.facts.moves_arguments = self.facts.moves_arguments or MOVES_ARGUMENTS[text]
+    if SETS_NAMES[text] then
+      forget(self, command.words)
+    end
+  end
   local first = command.words[1] and command.words[1].text
-  if first == "read" or first == "mapfile" or first == "readarray" or first == "getopts" or first == "unset" then
-    forget(self, command.words)
-  elseif first == "export" or first == "readonly" or first == "local" or first == "declare" or first == "typeset" then
+  if first == "export" or first == "readonly" or first == "local" or first == "declare" or first == "typeset" then
     for _, word in ipairs(command.words) do
       local name, value = word.text:match("^([%a_][%w_]*)=(.*)$")
       if name then
-        self.variables[name] = not word.is_dynamic and value or false
+        assign(self, name, { text = value, is_dynamic = word.is_dynamic })
+      elseif word.text:find("^%-%a*n") then
+        -- A name for another variable.
+        self.facts.sets_anything = true
       end
     end
   end
-  for _, assign in ipairs(command.assigns) do
-    self.variables[assign.name] = not assign.word.is_dynamic and assign.word.text or false
+  for _, item in ipairs(command.assigns) do
+    assign(self, item.name, item.word)
   end
   store(self, command)
 end
@@ -474,8 +562,32 @@ local function read_word_after_space(self)
   return read_word(self)
 end
 
+local function copy_of(map)
+  local copy = {}
+  for key, value in pairs(map or {}) do
+    copy[key] = value
+  end
+  return copy
+end
+
+local function new_facts()
+  return { values = {}, unknown = {} }
+end
+
+--- Reads a line twice: what it sets anywhere is known only when all of it was read.
 ---@param text string
----@param given? { variables?: table, arguments?: table, depth?: integer }
+---@param given? { variables?: table, arguments?: table }
+---@return procage.ShellScript
+function M.take_apart(text, given)
+  given = given or {}
+  local facts = new_facts()
+  M.read(text, { variables = copy_of(given.variables), arguments = given.arguments, facts = facts })
+  facts.values = {}
+  return M.read(text, { variables = copy_of(given.variables), arguments = given.arguments, facts = facts })
+end
+
+---@param text string
+---@param given? { variables?: table, arguments?: table, depth?: integer, facts?: table }
 ---@return procage.ShellScript
 function M.read(text, given)
   given = given or {}
@@ -486,6 +598,7 @@ function M.read(text, given)
     arguments = given.arguments or {},
     commands = {},
     depth = given.depth or 0,
+    facts = given.facts or new_facts(),
   }, Reader)
   if #text > M.max_bytes then
     return { commands = {}, is_whole = false }
@@ -530,6 +643,8 @@ function M.read(text, given)
       self.at = self.at + 1
       next_command(true)
     elseif letter:find("[;&()]") then
+      -- A function has arguments of its own.
+      self.facts.moves_arguments = self.facts.moves_arguments or self.text:find("^%(%s*%)", self.at) ~= nil
       self.at = self.at + 1
       next_command()
     elseif self.text:find("^%d+[<>]", self.at) or self.text:find("^{[%a_][%w_]*}[<>]", self.at) then
@@ -547,6 +662,9 @@ function M.read(text, given)
           table.insert(command.assigns, { name = word.assigned, word = { text = value, is_dynamic = word.is_dynamic } })
         elseif is_first and not word.is_quoted and KEYWORDS[word.text] then
           command.introduced = true
+        elseif not is_first and word.text == "{" and not word.is_quoted then
+          -- function f {, coproc f {: a body begins.
+          next_command()
         elseif is_first and not word.is_quoted and CLOSERS[word.text] then
           command.is_closed = true
         elseif is_first and not word.is_quoted and (word.text == "for" or word.text == "select") then

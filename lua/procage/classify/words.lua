@@ -128,6 +128,10 @@ function M.inner(words, row)
     if text == "--" then
       i = i + 1
       break
+    elseif left > 0 and text:sub(1, 1) ~= "-" then
+      -- Options may stand behind operands too.
+      left = left - 1
+      i = i + 1
     elseif text:sub(1, 2) == "--" then
       local name, value = text:match("^%-%-([^=]+)(=?)")
       local takes = false
