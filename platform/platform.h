@@ -121,8 +121,8 @@ struct pc_filter_spec {
 	unsigned int groups; /* PC_REFUSE_*; ALWAYS is implied */
 	const int *refused;  /* numbers of calls refused besides, with EPERM, whatever their arguments */
 	size_t refused_count;
-	bool inet;	     /* AF_INET and AF_INET6 sockets can be made */
-	bool datagram;	     /* ... also SOCK_DGRAM ones */
+	bool inet;     /* AF_INET and AF_INET6 sockets can be made */
+	bool datagram; /* ... also SOCK_DGRAM ones */
 	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
 	bool no_unix;  /* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
 	bool names;    /* calls that make a name are notifications, for the broker to perform */
