@@ -8,7 +8,8 @@
 ---   - The network is the configuration's.
 ---
 --- Nothing is tolerated: where a host cannot hold all of it, no command runs (exit status 126), unless the operator accepts a
---- gap by name. So no hand-off file is named either: those that do not exist yet are held on no host.
+--- gap by name. So hand-off files are named only with handoff_absent = "refuse": moved out after the run, those that did not
+--- exist would be a gap.
 
 local path = require("procage.path")
 local profile = require("procage.profile")
@@ -49,6 +50,10 @@ return function(config, ctx, writes)
     p:read_only(ctx.workspace)
   end
   p:git("read")
+  if config.handoff_absent == "refuse" then
+    p:handoff(rows.handoff(lift, writes and config.git or "read"))
+    p:handoff_absent("refuse")
+  end
 
   p:network(config.network)
   p:loopback(config.loopback)

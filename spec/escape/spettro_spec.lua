@@ -85,6 +85,19 @@ describe("workspace-write", function()
     end
   end)
 
+  it("refuses hand-off files that do not exist yet, when it is to", function()
+    local b <close> = box.new({ policy = "workspace-write" })
+    local accept = not holds_all() and { "trust_handoff", table.unpack(GAPS) } or nil
+    b.options.config = { handoff_absent = "refuse", accept = accept }
+    local outcome = b:run("echo x >.envrc; mkdir .vscode && echo x >.vscode/tasks.json; echo x >spettro.agents.toml; echo x >x")
+    assert.equal("x\n", b:read("workspace/x"))
+    if box.holds(outcome, "handoff_absent") then
+      for _, name in ipairs({ ".envrc", ".vscode/tasks.json", "spettro.agents.toml" }) do
+        assert.is_false(b:exists("workspace/" .. name), name)
+      end
+    end
+  end)
+
   it("has no way to sockets that others bound in the shared /tmp", function()
     box.skip_without("python3")
     local b <close> = box.new()
