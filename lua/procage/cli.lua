@@ -15,6 +15,7 @@ local modules = {
   probe = "procage.cli.probe",
   explain = "procage.cli.explain",
   doctor = "procage.cli.doctor",
+  learn = "procage.cli.learn",
   guard = "procage.cli.guard",
   mask = "procage.cli.mask",
   classify = "procage.cli.classify",

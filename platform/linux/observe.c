@@ -346,6 +346,17 @@ static void look_at_absent(struct pc_observer *o, const char *path, uint64_t wan
 	close(parent.fd);
 }
 
+/* What is there already is answered EEXIST, whatever the rights: mkdir -p asks for every directory on its way. */
+static void judge_new(struct pc_observer *o, const char *path, uint64_t rights)
+{
+	struct found found;
+
+	if (resolve(o, path, false, &found) == 0)
+		close(found.fd);
+	else
+		judge_entry(o, path, rights);
+}
+
 static uint64_t opening_rights(uint64_t flags, mode_t mode)
 {
 	uint64_t rights = 0;
@@ -460,10 +471,10 @@ static void look(struct pc_observer *o, const struct observed *call, const struc
 		look_at_open(o, path, O_CREAT | O_WRONLY | O_TRUNC);
 		break;
 	case MAKE:
-		judge_entry(o, path, call->rights);
+		judge_new(o, path, call->rights);
 		break;
 	case MAKE_NODE:
-		judge_entry(o, path, node_rights((mode_t)x));
+		judge_new(o, path, node_rights((mode_t)x));
 		break;
 	case LINK:
 		look_at_second(o, call, data, call->rights);

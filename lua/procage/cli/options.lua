@@ -47,6 +47,16 @@ function M.git(text)
 end
 
 ---@param text string
+---@return string? form
+---@return string? message
+function M.form(text)
+  if text == "toml" or text == "policy" then
+    return text
+  end
+  return nil, ("--as: '%s' is neither toml nor policy"):format(text)
+end
+
+---@param text string
 ---@return string? denials
 ---@return string? message
 function M.denials(text)
@@ -316,6 +326,28 @@ Examples:
    procage-lua explain --host other-host.json --json]],
   },
   {
+    name = "learn",
+    summary = "Run a command confined and propose the smallest policy that lets it.",
+    usage = "procage-lua learn [options] [--] <command> [<argument> ...]",
+    options = join(POLICY, {
+      { flags = "--as", arg = "<form>", convert = M.form, help = "toml (the default: a configuration) or policy (a script)." },
+      { flags = "-o --output", arg = "<file>", help = "Write it to this file, which must not be there yet." },
+      { flags = "--timeout", arg = "<seconds>", convert = M.timeout, help = "End the whole run after this time." },
+      HELP,
+    }),
+    takes = "command",
+    epilog = [[
+The command runs as under run, so what it may not do fails: learn again with what was proposed until it succeeds. What it prints
+goes to standard error. Files are seen by the observer of --denials=paths. Paths are put together to directories; what is
+hidden, or a file that others run, is never proposed.
+
+Exit status: 0 when there is a proposal, whatever became of the command; 126, 127 and 2 as for run.
+
+Examples:
+   procage-lua learn -- make test
+   procage-lua learn --as policy -o build.lua -- cargo build]],
+  },
+  {
     name = "doctor",
     summary = "Attack the confinement on this machine, and say what is missing and how to lift it.",
     usage = "procage-lua doctor [options]",
@@ -579,6 +611,8 @@ local function request_options(parsed)
     network = parsed.net,
     git = parsed.git,
     denials = parsed.denials,
+    as = parsed.as,
+    output = parsed.output,
     tty = parsed.tty or false,
     timeout_ms = parsed.timeout,
     allow_write = parsed.allow_write or {},

@@ -336,6 +336,7 @@ function M.load(chosen, argv)
   local options = {
     root = root,
     explains = chosen.explains or chosen.host_file ~= nil,
+    observes = chosen.observes,
     read_only = settings.read_only,
     layers = settings.layers,
   }

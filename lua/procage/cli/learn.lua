@@ -1,0 +1,78 @@
+--- procage-lua learn: one command, confined and watched; then the smallest configuration or policy that would let it.
+---
+--- Standard output is the proposal's alone; what the command prints goes to standard error.
+
+local core = require("procage.core")
+local learn = require("procage.learn")
+local path_text = require("procage.path")
+local reports = require("procage.report")
+local setup = require("procage.cli.setup")
+local statuses = require("procage.cli.status")
+
+local function fail(message, status)
+  io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+  return status
+end
+
+--- Told on standard error, so that the proposal is a file that can be used.
+local function tell(outcome, learned)
+  for _, notice in ipairs(outcome.events) do
+    io.stderr:write(reports.printable(notice), "\n")
+  end
+  local status = statuses.of(outcome)
+  if status ~= 0 then
+    io.stderr:write(("procage-lua: the command failed (%d): what it would have done next was not seen. "):format(status))
+    io.stderr:write("Learn again with the proposal as --config.\n")
+  end
+  if outcome.accesses and outcome.accesses.more > 0 then
+    io.stderr:write(("procage-lua: %d accesses to further paths were not kept\n"):format(outcome.accesses.more))
+  end
+  if #learned.left_out > 0 then
+    io.stderr:write(("procage-lua: %d paths are hidden or run by others: not proposed\n"):format(#learned.left_out))
+  end
+end
+
+---@param text string
+---@param named? string
+---@return integer status
+local function write(text, named)
+  if not named then
+    io.stdout:write(text)
+    return 0
+  end
+  local cwd = assert(core.real_path("/proc/self/cwd"))
+  local ok, message = core.create_file(path_text.is_absolute(named) and named or cwd .. "/" .. named, text)
+  if not ok then
+    return fail("learn: " .. message, 2)
+  end
+  io.stderr:write(("procage-lua: %s: written; look at it, then: procage-lua check %s\n"):format(named, named))
+  return 0
+end
+
+---@param request procage.cli.Request
+---@return integer status
+return function(request)
+  local chosen = request.options
+  chosen.observes = "all"
+  local made, message, status = setup.load(chosen)
+  if not made then
+    return fail(message, status)
+  elseif made.policy:recorded() ~= "paths" then
+    return fail("learn: this host has no notifications, so nothing can be seen (procage-lua probe)", 126)
+  end
+  local command = table.move(request.argv, 1, #request.argv, 1, {
+    cwd = made.cwd,
+    timeout_ms = chosen.timeout_ms,
+    on_output = function(_, bytes)
+      io.stderr:write(bytes)
+    end,
+  })
+  local outcome, why, code, detail = made.policy:run(command)
+  if not outcome then
+    return fail(why, statuses.of_refusal(code, detail))
+  end
+  local learned = learn.of(outcome.accesses, made.policy, outcome.denials)
+  tell(outcome, learned)
+  local text = chosen.as == "policy" and learn.script(learned, made.policy) or learn.toml(learned, made.policy)
+  return write(text, chosen.output)
+end

@@ -1,0 +1,362 @@
+--- From what a command was seen to do with files to the smallest policy that lets it: pure, but for asking whether a path is
+--- there. What is hidden or a hand-off name is never proposed, however often it was wanted.
+
+local core = require("procage.core")
+local path = require("procage.path")
+
+local M = {}
+
+---@class procage.Learned
+---@field read string[]  trees
+---@field write string[]  trees outside the workspace, the private tmp and the caches
+---@field caches string[]  granted caches that were written
+---@field unused string[]  granted writable trees that were not
+---@field git "read"|"commit"|"write"
+---@field left_out { path: string, why: string }[]  wanted, and not proposed
+---@field network? "all"|"loopback"  refused connections wanted it
+---@field files integer  distinct paths
+
+--- Directories of the system: what a program reads there is a matter of packages, so the whole of each is named.
+local SYSTEM = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/sys", "/nix", "/snap" }
+
+--- The run's own, whatever stands there outside.
+local OWN = { "/proc", "/dev", "/tmp", "/var/tmp", "/dev/shm" }
+
+--- Of git's directory a commit writes these and nothing else. As profile.md has `git = "commit"`.
+local COMMITTED = { index = true, HEAD = true, ORIG_HEAD = true, objects = true, refs = true, logs = true,
+  ["packed-refs"] = true, ["packed-refs.lock"] = true, COMMIT_EDITMSG = true, ["index.lock"] = true, ["HEAD.lock"] = true }
+
+--- More names than these in one directory, and the directory is meant.
+local FEW = 3
+
+local function bits()
+  local by_name, writes = {}, 0
+  for _, row in ipairs(core.landlock_bits().fs) do
+    by_name[row.name] = row.bit
+  end
+  for name, bit in pairs(by_name) do
+    if name ~= "READ_FILE" and name ~= "READ_DIR" and name ~= "EXECUTE" then
+      writes = writes | bit
+    end
+  end
+  return writes | 1 << 32 -- mode, owner, times
+end
+
+--- How deep a directory below home says whose it is: ~/.config/git, ~/.local/share/x, ~/go.
+local function depth_at_home(names)
+  if names[1] == ".local" then
+    return 3
+  end
+  return (names[1] == ".config" or names[1] == ".cache" or names[1] == "Library") and 2 or 1
+end
+
+--- The tree that a path is generalised to, unless that would take in something hidden.
+local function tree_for(target, is_write, context, hidden)
+  local tree = not is_write and path.tree_of(target, SYSTEM)
+  if tree and not path.lies_in(context.workspace, tree) and not (context.home and path.lies_in(context.home, tree)) then
+    return tree
+  elseif context.home and path.lies_in(target, context.home) and target ~= context.home then
+    local names = path.components(target:sub(#context.home + 2))
+    local depth = depth_at_home(names)
+    -- A file at that depth is itself; a directory's name is followed by more.
+    tree = path.join(context.home, table.concat(names, "/", 1, math.min(depth, #names)))
+  else
+    tree = path.parent(target) or target
+  end
+  local is_wide = tree == "/" or (context.home and path.lies_in(context.home, tree))
+  if is_wide or path.any_beneath(hidden, { tree }) then
+    return target
+  end
+  return tree
+end
+
+--- Trees without those that lie in another, sorted.
+local function tidy(set)
+  local list, kept = {}, {}
+  for tree in pairs(set) do
+    list[#list + 1] = tree
+  end
+  table.sort(list)
+  for _, tree in ipairs(path.sort_by_depth(list)) do
+    if not path.tree_of(tree, kept) then
+      kept[#kept + 1] = tree
+    end
+  end
+  table.sort(kept)
+  return kept
+end
+
+--- Many files of one directory are the directory, where it holds nothing hidden and is not too wide.
+local function gather(set, context, hidden)
+  local count = {}
+  for tree in pairs(set) do
+    local parent = path.parent(tree)
+    if parent and parent ~= "/" and not (context.home and path.lies_in(context.home, parent)) then
+      count[parent] = (count[parent] or 0) + 1
+    end
+  end
+  for parent, n in pairs(count) do
+    if n > FEW and not path.any_beneath(hidden, { parent }) then
+      set[parent] = true
+    end
+  end
+  return tidy(set)
+end
+
+local function last_component_in_git(target)
+  return target:match("/%.git/([^/]+)") or (target:match("/%.git$") and "")
+end
+
+--- Whether nobody may be offered it, and why.
+local function closed(target, policy)
+  if path.tree_of(target, policy.fitted.hidden) then
+    return "hidden"
+  elseif path.tree_of(target, policy.survey.protected) and not last_component_in_git(target) then
+    return "a file that others run"
+  end
+  local name = target:lower()
+  for _, root in ipairs(policy.survey.watch.roots) do
+    for _, wanted in ipairs(policy.survey.watch.names) do
+      local at = path.join(root, wanted):lower()
+      if wanted ~= ".git" and (name == at or name:sub(1, #at + 1) == at .. "/") then
+        return "a file that others run"
+      end
+    end
+  end
+end
+
+local function git_mode(learned, target, why_out)
+  local part = last_component_in_git(target)
+  if COMMITTED[part] then
+    learned.git = learned.git == "write" and "write" or "commit"
+  else
+    why_out(target, "git's hooks or configuration")
+  end
+end
+
+---@param accesses table[]  outcome.accesses of a policy loaded with observes = "all"
+---@param policy procage.Policy  that it ran under
+---@param denials procage.Denials
+---@return procage.Learned
+function M.of(accesses, policy, denials)
+  local context, survey = policy.context, policy.survey
+  local hidden, writes = policy.fitted.hidden, bits()
+  local learned = { left_out = {}, git = "read", files = #accesses, caches = {}, unused = {} }
+  local read, write, used, told = {}, {}, {}, {}
+  local function leave_out(target, why)
+    if not told[target] then
+      told[target] = true
+      table.insert(learned.left_out, { path = target, why = why })
+    end
+  end
+  for _, entry in ipairs(accesses) do
+    local target, is_write = entry.path, entry.wanted & writes ~= 0
+    local why = closed(target, policy)
+    local granted = path.tree_of(target, survey.write)
+    if why then
+      if is_write or why == "hidden" then
+        leave_out(target, why)
+      end
+    elseif context.home and path.lies_in(context.home, target) then
+      -- A listing of the home says nothing, and to write in it itself is asked for by name.
+      if is_write then
+        leave_out(target, "too much for one entry")
+      end
+    elseif is_write and last_component_in_git(target) then
+      git_mode(learned, target, leave_out)
+    elseif granted then
+      used[granted] = used[granted] or is_write
+    elseif not path.tree_of(target, OWN) then
+      local set = is_write and write or read
+      set[tree_for(target, is_write, context, hidden)] = true
+    end
+  end
+  learned.read, learned.write = gather(read, context, hidden), gather(write, context, hidden)
+  for _, tree in ipairs(survey.write) do
+    if tree ~= policy.profile.workspace then
+      table.insert(used[tree] and learned.caches or learned.unused, tree)
+    end
+  end
+  for _, line in ipairs(denials.denied) do
+    if line.kind == "inet" then
+      learned.network = "all"
+    end
+  end
+  return learned
+end
+
+-- ---- What is written --------------------------------------------------------------------------------------------------------
+
+local function quoted(list)
+  local texts = {}
+  for i, item in ipairs(list) do
+    texts[i] = ("%q"):format(item)
+  end
+  return texts
+end
+
+local function shorten(tree, home)
+  return home and path.lies_in(tree, home) and tree ~= home and "~" .. tree:sub(#home + 1) or tree
+end
+
+local function shortened(list, home)
+  local texts = {}
+  for i, tree in ipairs(list) do
+    texts[i] = shorten(tree, home)
+  end
+  return texts
+end
+
+local function comment(lines, mark)
+  local text = {}
+  for i, line in ipairs(lines) do
+    text[i] = mark .. (line == "" and "" or " " .. line:gsub("%c", "?"))
+  end
+  return table.concat(text, "\n")
+end
+
+--- What was used, against what the policy grants.
+---@param learned procage.Learned
+---@param policy procage.Policy
+---@return string[] lines
+function M.account(learned, policy)
+  local home, lines = policy.context.home, {}
+  local function say(name, list)
+    for i, text in ipairs(#list > 0 and list or { "nothing" }) do
+      lines[#lines + 1] = ("%-34s %s"):format(i == 1 and name or "", text)
+    end
+  end
+  lines[1] = ("%d paths seen under policy %s"):format(learned.files, policy.name)
+  say("written outside the workspace:", shortened(learned.write, home))
+  say("read outside the workspace:", shortened(learned.read, home))
+  say("granted to write, and written:", shortened(learned.caches, home))
+  say("granted to write, and not used:", shortened(learned.unused, home))
+  local left = {}
+  for i, entry in ipairs(learned.left_out) do
+    left[i] = ("%s (%s)"):format(shorten(entry.path, home), entry.why)
+  end
+  say("wanted, and not proposed:", left)
+  if policy.fitted.read == "all" then
+    lines[#lines + 1] = "The policy lets everything be read but what is hidden; a policy script (--as policy) can name what is read."
+  end
+  return lines
+end
+
+--- The keys of the configuration that differ from the default's.
+---@param learned procage.Learned
+---@param policy procage.Policy
+---@return table config
+function M.config(learned, policy)
+  local config = {}
+  if #learned.write > 0 then
+    config.writable = shortened(learned.write, policy.context.home)
+  end
+  config.network = learned.network or policy.config.network
+  config.git = learned.git
+  config.caches = #learned.caches > 0 and policy.config.caches or "none"
+  return config
+end
+
+local function network_text(network)
+  return type(network) == "table" and ("[%s]"):format(table.concat(network.ports, ", ")) or ("%q"):format(network)
+end
+
+---@return string text  a speccoder.toml
+function M.toml(learned, policy)
+  local config = M.config(learned, policy)
+  local lines = { comment(M.account(learned, policy), "#"), "", "[sandbox]" }
+  lines[#lines + 1] = "network = " .. network_text(config.network)
+  lines[#lines + 1] = ("git = %q"):format(config.git)
+  lines[#lines + 1] = ("caches = %q"):format(config.caches)
+  if config.writable then
+    lines[#lines + 1] = ("writable = [%s]"):format(table.concat(quoted(config.writable), ", "))
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local SCRIPT = [==[
+%s
+
+local path = require("procage.path")
+local profile = require("procage.profile")
+local rows = require("policies.rows")
+
+--- Read outside the workspace, and nothing else.
+local READ = {%s}
+
+--- Written outside the workspace.
+local WRITE = {%s}
+
+local function expand(list, home)
+  local expanded = {}
+  for i, item in ipairs(list) do
+    expanded[i] = path.expand_home(item, home)
+  end
+  return expanded
+end
+
+---@param config procage.Config
+---@param ctx procage.Context
+return function(config, ctx)
+  local p = profile.new()
+  local lift = rows.lift(config.lift, ctx)
+
+  p:allow_read(expand(READ, ctx.home))
+  p:allow_read(expand(config.readable, ctx.home))
+  p:workspace(ctx.workspace)
+  p:allow_write(expand(WRITE, ctx.home))
+  p:allow_write(expand(config.writable, ctx.home))
+  p:tmp("private")
+
+  p:hidden(rows.hidden(ctx, lift))
+  p:hidden(expand(config.hidden, ctx.home))
+  p:handoff(rows.handoff(lift, %q))
+  p:git(%q)
+  p:network(%s)
+  p:env({ drop = rows.env_drop(lift, config.env.keep), set = rows.env_set() })
+  p:env(config.env)
+  p:limits(config.limits)
+
+  -- Gaps that the policy it was learned under lives with.
+  p:accept({%s}, config.accept)
+  rows.check_lifted(lift, config.lift, ctx)
+  p:lift(lift.shown)
+  return p
+end
+]==]
+
+local function lua_list(list)
+  if #list == 0 then
+    return ""
+  end
+  return "\n  " .. table.concat(quoted(list), ",\n  ") .. ",\n"
+end
+
+--- Where programs and their libraries are, though nobody opens a directory to start one.
+local PROGRAMS = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc" }
+
+---@return string text  a policy script
+function M.script(learned, policy)
+  local home = policy.context.home
+  local read = {}
+  for _, tree in ipairs(learned.read) do
+    read[tree] = true
+  end
+  for _, tree in ipairs(PROGRAMS) do
+    read[tree] = core.stat(tree) and true or nil
+  end
+  for _, tree in ipairs(learned.caches) do
+    read[tree] = true
+  end
+  local write = table.move(learned.write, 1, #learned.write, 1, {})
+  table.move(learned.caches, 1, #learned.caches, #write + 1, write)
+  local network = learned.network or policy.config.network
+  local text = type(network) == "table" and ("{ ports = { %s } }"):format(table.concat(network.ports, ", "))
+    or ("%q"):format(network)
+  local head = "--- Learned from one command: look at it before you trust it.\n---\n"
+    .. comment(M.account(learned, policy), "---")
+  return SCRIPT:format(head, lua_list(shortened(tidy(read), home)), lua_list(shortened(write, home)), learned.git,
+    learned.git, text, lua_list(policy.profile.accept))
+end
+
+return M
