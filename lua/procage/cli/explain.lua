@@ -74,6 +74,8 @@ local function profile_lines(fitted, config)
   local network = fitted.network
   if type(network) == "table" then
     network = "TCP connections to port " .. table.concat(network.ports, ", ")
+  elseif network == "loopback" and fitted.loopback == "host" then
+    network = "loopback, this machine's"
   end
   local rows = {
     { "workspace", fitted.workspace },
