@@ -184,7 +184,7 @@ local function check_agreement(seed, config, host, policy_text)
     operations(b, place, list)
   end
 
-  local control = answers(b:run_unconfined(box.python(TRY), { stdin = asked(list) }))
+  local control = answers(b:run_unconfined(box.python(TRY), { stdin = asked(list), timeout_ms = 60000 }))
   local policy, message = b:policy()
   assert(policy, message)
   -- Caches are made by the first run.
@@ -194,7 +194,7 @@ local function check_agreement(seed, config, host, policy_text)
   for i, item in ipairs(list) do
     verdicts[i] = select(2, model.allows(view, item[1], item[2]))
   end
-  local outcome = b:run(box.python(TRY), { stdin = asked(list) })
+  local outcome = b:run(box.python(TRY), { stdin = asked(list), timeout_ms = 60000 })
   local confined, wrong, denied, shown = answers(outcome), {}, 0, 0
   for i, item in ipairs(list) do
     local verdict = verdicts[i]
