@@ -57,6 +57,9 @@ local function read_entry(text, at, version, oid_size, last_name)
   local flags = (">I2"):unpack(text, at + 40 + oid_size)
   local name_at, more = at + 42 + oid_size, 0
   if version >= 3 and flags & 0x4000 ~= 0 then
+    if name_at + 1 > #text then
+      return nil
+    end
     more = (">I2"):unpack(text, name_at)
     name_at = name_at + 2
   end

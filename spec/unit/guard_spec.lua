@@ -1,4 +1,5 @@
 local core = require("procage.core")
+local git_index = require("procage.git_index")
 local guard = require("procage.guard")
 local throwaway = require("spec.support.throwaway")
 
@@ -318,6 +319,22 @@ describe("git's directory", function()
     assert.same({ "INTEGRITY the index changed" }, (function(found)
       return { found[#found] }
     end)(git_changes("echo > u && g add u", { in_place = true, prepare = "cd ws && g update-index --split-index" })))
+  end)
+
+  it("with an index that is cut off or garbled is compared as a whole, without an error", function()
+    local tree <close> = repository()
+    tree:sh("cd ws && g update-index --skip-worktree a.txt")
+    local file = tree.root .. "/.git/index"
+    local text = assert(core.read_file(file))
+    for size = 0, #text - 1 do
+      assert.is_nil((git_index.parse(text:sub(1, size))), tostring(size))
+    end
+    for at = 1, #text - 20 do
+      git_index.parse(text:sub(1, at - 1) .. "\xff" .. text:sub(at + 1))
+    end
+    local before = snapshot({ root = tree.root, in_place = true })
+    throwaway.write(file, text:sub(1, 50))
+    assert.is_true(#changes(before) > 0)
   end)
 
   it("kept in a reftable is found changed, without the names", function()
