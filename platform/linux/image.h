@@ -28,6 +28,7 @@ enum {
 	PC_INIT_FREE = 13,
 };
 
+#define PC_ORDER_GO   'G' /* the ruleset is full: start the command. Before it init starts nothing */
 #define PC_ORDER_TERM 'T' /* ask the command to end */
 #define PC_ORDER_KILL 'K' /* end everything */
 

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -142,12 +144,38 @@ static int create_ruleset(const struct pc_op *op)
 	return fd;
 }
 
-int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
+/* The operation that makes the ruleset; NULL: there is none. */
+static const struct pc_op *first_op(const struct pc_plan *plan)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->op_count && plan->ops[i].code < PC_OP_NAMESPACES; i++)
+		if (plan->ops[i].code == PC_OP_LANDLOCK_HANDLE)
+			return &plan->ops[i];
+	return NULL;
+}
+
+static int create(const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
+{
+	const struct pc_op *op = first_op(plan);
+	int fd;
+
+	if (!op)
+		return 0;
+	fd = create_ruleset(op);
+	if (fd < 0) {
+		failure->op = (uint32_t)(op - plan->ops);
+		return fd;
+	}
+	*ruleset = fd;
+	return 0;
+}
+
+static int fill(int ruleset, const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure)
 {
 	struct parent parent = { .fd = -1 };
 	struct hidden_inodes hidden = { 0 };
 	cleanup_free struct inode *list = NULL;
-	cleanup_fd int fd = -1;
 	uint32_t i;
 	int rc = 0;
 
@@ -156,10 +184,7 @@ int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, s
 		return -ENOMEM;
 	hidden.list = list;
 	for (i = 0; i < plan->op_count && plan->ops[i].code < PC_OP_NAMESPACES; i++) {
-		if (plan->ops[i].code == PC_OP_LANDLOCK_HANDLE)
-			rc = fd = create_ruleset(&plan->ops[i]);
-		else
-			rc = ruleset_op(fd, image, plan, &plan->ops[i], &parent, &hidden);
+		rc = ruleset_op(ruleset, image, plan, &plan->ops[i], &parent, &hidden);
 		if (rc < 0) {
 			failure->op = i;
 			break;
@@ -167,8 +192,86 @@ int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, s
 	}
 	if (parent.fd >= 0)
 		close(parent.fd);
+	return rc;
+}
+
+int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
+{
+	cleanup_fd int fd = -1;
+	int rc;
+
+	rc = create(plan, failure, &fd);
+	if (rc == 0)
+		rc = fill(fd, image, plan, failure);
 	if (rc < 0)
 		return rc;
 	*ruleset = pc_take_fd(&fd);
 	return 0;
+}
+
+/* ---- Beside other work --------------------------------------------------------------------------------------------------- */
+
+/* Below it the thread costs what it saves. */
+#define LARGE 128
+
+#define STACK_SIZE (256u << 10)
+
+static void *fill_in_thread(void *arg)
+{
+	struct pc_ruleset_work *work = arg;
+
+	work->rc = fill(work->fd, work->image, work->plan, &work->failure);
+	return NULL;
+}
+
+/* A plan without mounts leaves the host nothing to do meanwhile. */
+static bool is_worth_a_thread(const struct pc_plan *plan)
+{
+	cpu_set_t processors;
+
+	return plan->namespaces & CLONE_NEWNS && plan->op_count >= LARGE &&
+	       sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) > 1;
+}
+
+/* It inherits that every signal is blocked: no handler of the host runs in it, and none of the host's signals is lost to it. */
+static bool start_thread(struct pc_ruleset_work *work)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int rc;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return false;
+	rc = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	if (rc == 0) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		rc = pthread_create(&work->thread, &attributes, fill_in_thread, work);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_attr_destroy(&attributes);
+	return rc == 0;
+}
+
+int pc_ruleset_begin(const struct pc_image *image, const struct pc_plan *plan, struct pc_ruleset_work *work)
+{
+	work->image = image;
+	work->plan = plan;
+	work->rc = create(plan, &work->failure, &work->fd);
+	if (work->rc < 0)
+		return work->rc;
+	work->has_thread = is_worth_a_thread(plan) && start_thread(work);
+	if (!work->has_thread)
+		fill_in_thread(work);
+	return work->has_thread ? 0 : work->rc;
+}
+
+int pc_ruleset_finish(struct pc_ruleset_work *work, struct pc_failure *failure)
+{
+	if (work->has_thread)
+		pthread_join(work->thread, NULL);
+	work->has_thread = false;
+	if (work->rc < 0)
+		*failure = work->failure;
+	return work->rc;
 }

@@ -225,7 +225,27 @@ static void close_child_ends(struct child_ends *ends)
 			close(pc_take_fd(fds[i]));
 }
 
-static int start_child(const struct pc_plan *plan, struct start *start, struct child_ends *ends, struct pc_process *process)
+/*
+ * Init waits for this word, so nothing runs before the ruleset is full. Its end of the pipe is still open here too: the word
+ * is written, and raises no SIGPIPE, whatever has become of init.
+ */
+static int let_go(struct start *start, struct pc_ruleset_work *rules, int control_fd)
+{
+	static const char order = PC_ORDER_GO;
+	struct pc_failure failure;
+	int rc;
+
+	rc = pc_ruleset_finish(rules, &failure);
+	if (rc < 0)
+		start->failed =
+			(struct pc_status) { .kind = PC_STATUS_FAILED, .step = failure.step, .op = failure.op, .error = rc };
+	if (start->failed.kind)
+		return start->failed.error;
+	return write_all(control_fd, &order, 1);
+}
+
+static int start_child(const struct pc_plan *plan, struct start *start, int control_fd, struct child_ends *ends,
+		       struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
 
@@ -234,8 +254,10 @@ static int start_child(const struct pc_plan *plan, struct start *start, struct c
 		start->failed = (struct pc_status) { .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
 		return rc;
 	}
+	rc = let_go(start, rules, control_fd);
 	close_child_ends(ends);
-	rc = start->failed.kind ? start->failed.error : await_start(process->status_fd, &start->failed);
+	if (rc == 0)
+		rc = await_start(process->status_fd, &start->failed);
 	if (rc < 0)
 		end_process(process);
 	return rc;
@@ -332,12 +354,12 @@ static int receive_descriptors(uint32_t flags, int socket, struct pc_process *pr
 }
 
 static int start(const struct pc_plan *plan, struct start *start, struct host_ends *host, struct child_ends *child,
-		 struct pc_process *process)
+		 struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
 
 	process->status_fd = host->status;
-	rc = start_child(plan, start, child, process);
+	rc = start_child(plan, start, host->control, child, process, rules);
 	if (rc < 0)
 		return rc;
 	rc = receive_descriptors(start->image->flags, host->listener, process);
@@ -378,18 +400,24 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	struct host_ends host = { -1, -1, -1, -1 };
 	cleanup_free struct pc_image *image = NULL;
 	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
+	struct pc_ruleset_work rules = { .failure = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION }, .fd = -1 };
 	struct pc_process started = {
 		.pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1, .terminal_fd = -1
 	};
 	struct pc_cgroup *cgroup = NULL;
+	struct pc_failure unused;
 	uint64_t memory_kills;
 	struct start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
 	int rc;
 
 	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
 	rc = pc_image_build(plan, plan_bytes, plan_size, image_flags(plan, command), command, &image);
-	if (rc == 0)
-		rc = pc_ruleset_build(image, plan, failure, &ruleset_fd);
+	if (rc == 0) {
+		rc = pc_ruleset_begin(image, plan, &rules);
+		ruleset_fd = rules.fd;
+		if (rc < 0)
+			*failure = rules.failure;
+	}
 	if (rc == 0)
 		rc = image_fd = open_image(image);
 	if (rc >= 0)
@@ -410,7 +438,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 			 image_fd, child.broker, child.listener, cgroup ? pc_cgroup_procs(cgroup) : -1,
 			 cgroup ? pc_cgroup_kill(cgroup) : -1, cgroup ? pc_cgroup_directory(cgroup) : -1, init_fd },
 	};
-	rc = start(plan, &starting, &host, &child, &started);
+	rc = start(plan, &starting, &host, &child, &started, &rules);
 	if (rc < 0) {
 		*failure = (struct pc_failure) { .step = starting.failed.step, .op = starting.failed.op };
 		goto failed;
@@ -421,6 +449,8 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	*process = started;
 	return 0;
 failed:
+	/* It reads the image, which goes with this. */
+	pc_ruleset_finish(&rules, &unused);
 	pc_cgroup_close(cgroup, &memory_kills);
 	close_child_ends(&child);
 	close_host_ends(&host);

@@ -145,6 +145,25 @@ static void missing_rule_path(struct scene *s)
 	builder_find(&s->plan, PC_OP_LANDLOCK_PATH)->a = builder_text(&s->plan, "/no/such/path");
 }
 
+/* So many that a thread fills the ruleset while the child is at its mounts, where there are two processors. */
+static void many_rules(struct scene *s)
+{
+	uint32_t at = builder_index(&s->plan, PC_OP_LANDLOCK_PATH);
+	struct pc_op rule = s->plan.ops[at];
+	int i;
+
+	for (i = 0; i < 150; i++)
+		*builder_insert(&s->plan, at, rule.code) = rule;
+}
+
+static void missing_rule_path_of_many(struct scene *s)
+{
+	uint32_t missing = builder_text(&s->plan, "/no/such/path");
+
+	many_rules(s);
+	s->plan.ops[builder_index(&s->plan, PC_OP_LANDLOCK_PATH) + 150].a = missing; /* the last */
+}
+
 static void linked_rule_path(struct scene *s)
 {
 	char link[PATH_MAX + 16];
@@ -208,6 +227,12 @@ static void clone_missing_tree(struct scene *s)
 {
 	add_mount(&s->plan, PC_OP_TREE_CLONE, "/no/such/tree");
 	add_mount(&s->plan, PC_OP_TREE_ATTACH, directory);
+}
+
+static void clone_missing_tree_beside_rules(struct scene *s)
+{
+	clone_missing_tree(s);
+	many_rules(s);
 }
 
 static void set_unknown_attribute(struct scene *s)
@@ -473,6 +498,8 @@ static const struct failing {
 } cases[] = {
 	{ "the host has no descriptor left", few_descriptors_in_host, 0, PC_STEP_PREPARE, NO_OP, EMFILE },
 	{ "a rule's path is missing", missing_rule_path, NEEDS_LANDLOCK, PC_STEP_PREPARE, PC_OP_LANDLOCK_PATH, ENOENT },
+	{ "the last of many rules' paths is missing", missing_rule_path_of_many, NEEDS_LANDLOCK | NEEDS_NAMESPACES,
+	  PC_STEP_PREPARE, PC_OP_LANDLOCK_PATH, ENOENT },
 	{ "a rule's path is a link", linked_rule_path, NEEDS_LANDLOCK, PC_STEP_PREPARE, PC_OP_LANDLOCK_PATH, ELOOP },
 	{ "a right is not this kernel's", unknown_right, NEEDS_LANDLOCK, PC_STEP_PREPARE, PC_OP_LANDLOCK_HANDLE, EOPNOTSUPP },
 
@@ -490,6 +517,8 @@ static const struct failing {
 
 	{ "mounts are refused", mount_refused, NEEDS_NAMESPACES, PC_STEP_MOUNTS, PC_OP_MOUNT_PRIVATE, STRANGE },
 	{ "a tree to copy is missing", clone_missing_tree, NEEDS_NAMESPACES, PC_STEP_MOUNTS, PC_OP_TREE_CLONE, ENOENT },
+	{ "a tree to copy is missing, beside many rules", clone_missing_tree_beside_rules, NEEDS_LANDLOCK | NEEDS_NAMESPACES,
+	  PC_STEP_MOUNTS, PC_OP_TREE_CLONE, ENOENT },
 	{ "a mount attribute is unknown", set_unknown_attribute, NEEDS_NAMESPACES, PC_STEP_MOUNTS, PC_OP_TREE_SET, EINVAL },
 	{ "a mount point is missing", attach_to_missing, NEEDS_NAMESPACES, PC_STEP_MOUNTS, PC_OP_TREE_ATTACH, ENOENT },
 	{ "a mount point is a link", attach_to_link, NEEDS_NAMESPACES, PC_STEP_MOUNTS, PC_OP_TREE_ATTACH, 0 },

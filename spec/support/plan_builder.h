@@ -10,7 +10,7 @@
 
 struct plan_builder {
 	uint32_t magic, version;
-	struct pc_op ops[64];
+	struct pc_op ops[256];
 	uint32_t op_count;
 	char text[4096];
 	uint32_t text_size;

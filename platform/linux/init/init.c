@@ -253,6 +253,19 @@ static bool host_says_end(struct init *init)
 	return true; /* an order to kill, end of file, or an error */
 }
 
+/* The host fills the ruleset meanwhile. When it has gone, or could not, nothing has begun. */
+static void await_go(void)
+{
+	char order;
+	long rc;
+
+	do {
+		rc = pc_sys_read(PC_INIT_CONTROL, &order, 1);
+	} while (rc == -E_INTR);
+	if (rc != 1 || order != PC_ORDER_GO)
+		pc_sys_exit(1);
+}
+
 static void serve(struct init *init)
 {
 	uint64_t mask = UINT64_C(1) << (SIG_CHLD - 1);
@@ -269,6 +282,7 @@ static void serve(struct init *init)
 		fail(PC_STEP_INIT, (int)fd);
 	polled[1] = (struct pollfd) { .fd = (int)fd, .events = POLLIN };
 
+	await_go();
 	start_command(init);
 	for (;;) {
 		reap(init);
