@@ -586,6 +586,104 @@ function M.take_apart(text, given)
   return M.read(text, { variables = copy_of(given.variables), arguments = given.arguments, facts = facts })
 end
 
+--- The command that is being read is complete; the next one begins.
+local function next_command(self, is_piped)
+  close(self, self.command)
+  self.command = new_command(is_piped)
+end
+
+--- Operators that end a command, the longer ones first; whether the next one reads what it writes.
+local SEPARATORS = {
+  { "||" }, { "&&" }, { ";;" }, { "|&", true }, { "|", true }, { ";" }, { "&" }, { "(" }, { ")" },
+}
+
+---@return boolean? is_one
+local function read_separator(self)
+  for _, separator in ipairs(SEPARATORS) do
+    local text = separator[1]
+    if self.text:sub(self.at, self.at + #text - 1) == text then
+      -- A function has arguments of its own.
+      self.facts.moves_arguments = self.facts.moves_arguments or self.text:find("^%(%s*%)", self.at) ~= nil
+      self.at = self.at + #text
+      next_command(self, separator[2])
+      return true
+    end
+  end
+end
+
+--- `> x`, `<< E` and their like, of the command that is being read.
+local function read_redirection(self)
+  local op, command = read_redirect(self), self.command
+  local target = read_word(self)[1] or { text = "", is_dynamic = true }
+  if op == "<<" or op == "<<-" then
+    table.insert(self.pending, {
+      command = command, delimiter = target.text, strips = op == "<<-", is_quoted = target.is_quoted,
+    })
+  elseif op == "<<<" then
+    command.heredoc = not target.is_dynamic and target.text or nil
+  elseif not ((op == ">&" or op == "<&") and target.text:find("^[%d-]+$")) then
+    table.insert(command.redirects, { op = op, word = target })
+  end
+end
+
+--- The first word of a command may be no word of it: an assignment, or one that introduces a command or ends one.
+local function take_first(self, word)
+  local command = self.command
+  if word.assigned then
+    local value = word.text:match("=(.*)$")
+    table.insert(command.assigns, { name = word.assigned, word = { text = value, is_dynamic = word.is_dynamic } })
+  elseif not word.is_quoted and (word.text == "for" or word.text == "select") then
+    forget(self, read_word_after_space(self))
+    command.words[1] = { text = ":" }
+  elseif word.is_quoted or not (KEYWORDS[word.text] or CLOSERS[word.text]) then
+    command.words[1] = word
+  end
+end
+
+local function read_words(self)
+  for _, word in ipairs(read_word(self)) do
+    self.count = self.count + 1
+    if #self.command.words == 0 then
+      take_first(self, word)
+    elseif word.text == "{" and not word.is_quoted then
+      -- function f {, coproc f {: a body begins.
+      next_command(self)
+    else
+      table.insert(self.command.words, word)
+    end
+  end
+  if self.count > MAX_WORDS then
+    fail(self)
+  end
+end
+
+--- One step of a line: an operator, a redirection, a comment, or words.
+local function read_step(self)
+  local text, at = self.text, self.at
+  local letter = text:sub(at, at)
+  if letter == "\n" then
+    self.at = at + 1
+    next_command(self)
+    local pending = self.pending
+    self.pending = {}
+    read_heredocs(self, pending)
+  elseif letter:find("%s") then
+    self.at = at + 1
+  elseif letter == "#" then
+    self.at = text:find("\n", at, true) or #text + 1
+  elseif text:find("^&>", at) or letter:find("[<>]") and not text:find("^[<>]%(", at) then
+    read_redirection(self)
+  elseif not read_separator(self) then
+    -- 2> and {fd}> are redirections.
+    local redirection = text:match("^%d+()[<>]", at) or text:match("^{[%a_][%w_]*}()[<>]", at)
+    if redirection then
+      self.at = redirection
+    else
+      read_words(self)
+    end
+  end
+end
+
 ---@param text string
 ---@param given? { variables?: table, arguments?: table, depth?: integer, facts?: table }
 ---@return procage.ShellScript
@@ -599,86 +697,18 @@ function M.read(text, given)
     commands = {},
     depth = given.depth or 0,
     facts = given.facts or new_facts(),
+    command = new_command(),
+    pending = {},
+    count = 0,
   }, Reader)
   if #text > M.max_bytes then
     return { commands = {}, is_whole = false }
   end
-  local command, pending, count = new_command(), {}, 0
-  local function next_command(is_piped)
-    close(self, command)
-    command = new_command(is_piped)
+  while self.at <= #text do
+    read_step(self)
   end
-  while self.at <= #self.text do
-    local letter = self.text:sub(self.at, self.at)
-    local two = self.text:sub(self.at, self.at + 1)
-    if letter == "\n" then
-      self.at = self.at + 1
-      next_command()
-      read_heredocs(self, pending)
-      pending = {}
-    elseif letter:find("%s") then
-      self.at = self.at + 1
-    elseif letter == "#" then
-      self.at = self.text:find("\n", self.at, true) or #self.text + 1
-    elseif two == "&>" or (letter == "<" or letter == ">") and not self.text:find("^[<>]%(", self.at) then
-      local op = read_redirect(self)
-      local words = read_word(self)
-      local target = words[1] or { text = "", is_dynamic = true }
-      if op == "<<" or op == "<<-" then
-        pending[#pending + 1] = {
-          command = command, delimiter = target.text, strips = op == "<<-", is_quoted = target.is_quoted,
-        }
-      elseif op == "<<<" then
-        command.heredoc = not target.is_dynamic and target.text or nil
-      elseif not ((op == ">&" or op == "<&") and target.text:find("^[%d-]+$")) then
-        command.redirects[#command.redirects + 1] = { op = op, word = target }
-      end
-    elseif two == "||" or two == "&&" or two == ";;" then
-      self.at = self.at + 2
-      next_command()
-    elseif two == "|&" then
-      self.at = self.at + 2
-      next_command(true)
-    elseif letter == "|" then
-      self.at = self.at + 1
-      next_command(true)
-    elseif letter:find("[;&()]") then
-      -- A function has arguments of its own.
-      self.facts.moves_arguments = self.facts.moves_arguments or self.text:find("^%(%s*%)", self.at) ~= nil
-      self.at = self.at + 1
-      next_command()
-    elseif self.text:find("^%d+[<>]", self.at) or self.text:find("^{[%a_][%w_]*}[<>]", self.at) then
-      self.at = self.text:find("[<>]", self.at)
-    else
-      local words = read_word(self)
-      count = count + #words
-      if count > MAX_WORDS then
-        fail(self)
-      end
-      for _, word in ipairs(words) do
-        local is_first = #command.words == 0
-        if is_first and word.assigned then
-          local value = word.text:match("=(.*)$")
-          table.insert(command.assigns, { name = word.assigned, word = { text = value, is_dynamic = word.is_dynamic } })
-        elseif is_first and not word.is_quoted and KEYWORDS[word.text] then
-          command.introduced = true
-        elseif not is_first and word.text == "{" and not word.is_quoted then
-          -- function f {, coproc f {: a body begins.
-          next_command()
-        elseif is_first and not word.is_quoted and CLOSERS[word.text] then
-          command.is_closed = true
-        elseif is_first and not word.is_quoted and (word.text == "for" or word.text == "select") then
-          local named = read_word_after_space(self)
-          forget(self, named)
-          command.words[1] = { text = ":", is_keyword = true }
-        else
-          command.words[#command.words + 1] = word
-        end
-      end
-    end
-  end
-  close(self, command)
-  read_heredocs(self, pending)
+  close(self, self.command)
+  read_heredocs(self, self.pending)
   return { commands = self.commands, is_whole = not self.is_broken, variables = self.variables }
 end
 
