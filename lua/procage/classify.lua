@@ -12,7 +12,7 @@
 ---     local decision = session:classify(call)
 ---     if decision.decision == "ask" then
 ---       session:answer(decision, is_approved and "once" or "no")
----       decision = session:classify(call)          -- again, right before it runs
+---       decision = is_approved and session:classify(call) or decision     -- again, right before it runs
 ---     end
 
 local allow = require("procage.allow")
