@@ -1,10 +1,12 @@
---- What it costs before the first command: modules, probe, policy, fit, plan; and what every later run pays to see that the
---- plan still holds.
+--- What it costs before the first command: modules, probe, policy, fit, plan; what every later run pays to see that the plan
+--- still holds; and what the program takes from end to end.
 ---
 ---     ./dev bench load [--json] [--rounds N] [--seconds N]
 
+local config = require("procage.config")
 local home = require("bench.home")
 local options = require("bench.options")
+local policies = require("procage.policy")
 local procage = require("procage")
 local stats = require("bench.stats")
 
@@ -25,11 +27,30 @@ local function fresh_case(name, code)
   }
 end
 
+--- The program, or another one, from end to end.
+---@param name string
+---@param argv string[]
+---@param env string[]
+---@return bench.Case
+local function program_case(name, plain, argv, env)
+  return {
+    name = name,
+    run = function()
+      local status, message = plain.spawn(argv, env)
+      if status ~= 0 then
+        error(("%s: %s"):format(name, message or ("exit status %d"):format(status or -1)), 0)
+      end
+    end,
+  }
+end
+
 local function main(words)
   local chosen = options.parse(words, { rounds = 40, seconds = 15 })
   local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench load")
   local place <close> = home.new(build .. "/bench")
-  local variables = options.environment(place.path)
+  local variables, env = options.environment(place.path)
+  local plain = assert(package.loadlib(build .. "/bench/plain.so", "luaopen_plain"))()
+  local program = build .. "/bin/procage-lua"
 
   local function load()
     return assert(procage.policy.load("speccoder", {}, { root = place.project, home = place.path, env = variables }))
@@ -47,6 +68,12 @@ local function main(words)
       core.probe()
       print(core.now_us() - start)]]),
     { name = "policy.load: script, profile, fit", run = load },
+    {
+      name = "of that, the script in its closed state",
+      run = function()
+        assert(policies.build_profile("speccoder", assert(config.parse({})), policy.context))
+      end,
+    },
     {
       name = "fit alone",
       run = function()
@@ -66,6 +93,12 @@ local function main(words)
         assert(policy:plan())
       end,
     },
+    program_case("plain posix_spawn of /bin/true", plain, { "/bin/true" }, env),
+    program_case("procage-lua version", plain, { program, "version" }, env),
+    program_case("procage-lua run -q, policy off", plain, {
+      program, "run", "-q", "--policy", "off", "--root", place.project, "--", "/bin/true",
+    }, env),
+    program_case("procage-lua run -q", plain, { program, "run", "-q", "--root", place.project, "--", "/bin/true" }, env),
   }
   local rows = stats.interleave(cases, { rounds = chosen.rounds, warm = 2, budget_us = chosen.seconds * 1000000 })
   local facts = stats.facts(policy)
