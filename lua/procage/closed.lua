@@ -371,8 +371,26 @@ local function key_path(at, key)
   return type(key) == "string" and (at == "" and key or at .. "." .. key) or ("%s[%s]"):format(at, plain_tostring(key))
 end
 
---- A copy without metatables, of what can leave.
-local function plain(value, at, depth)
+--- A copy without metatables, or nil: something in it cannot leave.
+local function quick_copy(value, depth)
+  local result = {}
+  for key, item in raw_next, value do
+    local kind = type(item)
+    if kind == "table" then
+      item = depth < MAX_DEPTH and quick_copy(item, depth + 1) or nil
+    elseif not PLAIN[kind] then
+      item = nil
+    end
+    if item == nil or not PLAIN[type(key)] then
+      return nil
+    end
+    result[key] = item
+  end
+  return result
+end
+
+--- The same with a message that says where: thousands of texts are not worth the spelling, until something is wrong.
+local function careful_copy(value, at, depth)
   if PLAIN[type(value)] then
     return value
   elseif type(value) ~= "table" then
@@ -385,9 +403,14 @@ local function plain(value, at, depth)
     if not PLAIN[type(key)] then
       error(("%s: %s: a key that is a %s is no plain data"):format(data.file, at, type(key)), 0)
     end
-    result[key] = plain(item, key_path(at, key), depth + 1)
+    result[key] = careful_copy(item, key_path(at, key), depth + 1)
   end
   return result
+end
+
+--- A copy without metatables, of what can leave.
+local function plain(value, at, depth)
+  return type(value) == "table" and quick_copy(value, depth) or careful_copy(value, at, depth)
 end
 
 local kinds = {}
