@@ -2,21 +2,27 @@
 
 local M = {}
 
+local find = string.find
+
 ---@class procage.NamePattern
 ---@field pieces string[]  what stands between the stars, as Lua patterns that repeat nothing
 ---@field last_length integer
+---@field text string  what each name that it means has in it: of a hundred patterns a plain search leaves one or two
 
 --- A pattern of names: `*` any letters, `?` one; the letter case does not count. In pieces, which are looked for one after the
 --- other: a Lua pattern with a repetition for each star could take for ever on a long name.
 ---@param glob string
 ---@return procage.NamePattern
 local function compile(glob)
-  local pieces, length = {}, 0
+  local pieces, length, longest = {}, 0, ""
   for piece in (glob:lower() .. "*"):gmatch("([^*]*)%*") do
     pieces[#pieces + 1] = piece:gsub("[^%w?]", "%%%0"):gsub("%?", ".")
     length = #piece
   end
-  return { pieces = pieces, last_length = length }
+  for text in glob:gmatch("[^*?]+") do
+    longest = #text > #longest and text or longest
+  end
+  return { pieces = pieces, last_length = length, text = longest:lower() }
 end
 
 ---@param lower string
@@ -51,7 +57,7 @@ end
 local function matches_any(name, patterns)
   local lower = name:lower()
   for _, pattern in ipairs(patterns) do
-    if meets(lower, pattern) then
+    if find(lower, pattern.text, 1, true) and meets(lower, pattern) then
       return true
     end
   end
