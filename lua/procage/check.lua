@@ -12,6 +12,8 @@ local path = require("procage.path")
 
 local M = {}
 
+local find = string.find
+
 --- Where policy scripts run there is no such function, and no value with a kind of its own.
 local metatable_of = getmetatable or function()
   return nil
@@ -128,6 +130,9 @@ end
 --- Absolute and in the one spelling that `path.normalise` gives.
 ---@type procage.Check
 function M.path(value, key)
+  if type(value) == "string" and path.is_plain(value) and not find(value, "\0", 1, true) then
+    return nil
+  end
   local bad = M.text(value, key)
   if bad then
     return bad

@@ -29,29 +29,34 @@ end
 
 --- A resolve() that remembers directories: plans ask for hundreds of names in a few of them. For one plan, while the disk is
 --- looked at as it is now.
----@return fun(name: string): string, boolean
+---@return fun(name: string): string, boolean, string?  the kind too, where it was looked at on the way
 function M.resolver()
   local directories = {}
   local function resolve(name)
-    local parent = path.parent(name)
+    local parent, base = path.split(name)
     if not parent then
       return M.resolve(name)
     end
     local known = directories[parent]
     if not known then
       local resolved, exists = resolve(parent)
-      known = { path = resolved, exists = exists }
+      known = { path = resolved, prefix = resolved == "/" and "/" or resolved .. "/", exists = exists }
       directories[parent] = known
     end
-    local target = known.path == "/" and known.path .. path.basename(name) or known.path .. "/" .. path.basename(name)
-    local kind = known.exists and M.kind(target)
+    local target = known.prefix .. base
+    local kind = known.exists and M.kind(target) or nil
     if kind == "link" then
       return M.resolve(name)
     end
-    return target, kind ~= nil and kind ~= false
+    return target, kind ~= nil, kind
   end
   return function(name)
-    return resolve(path.normalise(name))
+    local text = path.normalise(name)
+    local known = directories[text]
+    if known then
+      return known.path, known.exists
+    end
+    return resolve(text)
   end
 end
 
@@ -103,12 +108,14 @@ end
 function M.list(name, limit, only_directories)
   local found, message = core.read_dir(name, limit, only_directories)
   local list = {}
-  for entry, kind in pairs(found or {}) do
-    list[#list + 1] = { name = entry, kind = kind }
+  for entry in pairs(found or {}) do
+    list[#list + 1] = entry
   end
-  table.sort(list, function(a, b)
-    return a.name < b.name
-  end)
+  -- Texts alone: a comparison in Lua for each two entries would take longer than the listing.
+  table.sort(list)
+  for i, entry in ipairs(list) do
+    list[i] = { name = entry, kind = found[entry] }
+  end
   return list, message
 end
 

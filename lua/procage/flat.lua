@@ -50,7 +50,9 @@ function Flat:reference(value)
   end
   local at = self.seen[value]
   if not at then
-    assert(not value:find("\0", 1, true), "a NUL byte inside a text")
+    if value:find("\0", 1, true) then
+      error("a NUL byte inside a text")
+    end
     at = self.size
     self.seen[value] = at
     self.text[#self.text + 1] = value .. "\0"
@@ -91,13 +93,9 @@ end
 ---@param op? procage.FlatOp
 function Flat:add(name, op)
   op = op or {}
-  local code = assert(CODES[name], name)
-  local flags = 0
-  for flag, bit in pairs(FLAGS) do
-    if op[flag] then
-      flags = flags | bit
-    end
-  end
+  local code = CODES[name] or error(name)
+  local flags = (op.optional and FLAGS.optional or 0) | (op.recursive and FLAGS.recursive or 0)
+    | (op.notify and FLAGS.notify or 0)
   local a, b = argument(self, op.a), argument(self, op.b)
   self.ops[#self.ops + 1] = string.pack("<I4I4I4I4I4I4i8", code, flags, a, b, op.slot or 0, 0, op.value or 0)
 end

@@ -56,16 +56,18 @@ end
 
 --- Notes `name` and what lies above it as known.
 local function know(result, name)
-  local parent = path.parent(name)
+  local parent, base = path.split(name)
   while parent and not result.is_known[name] do
     result.is_known[name] = true
-    result.known[parent] = result.known[parent] or {}
-    table.insert(result.known[parent], path.basename(name))
-    name, parent = parent, path.parent(parent)
+    local names = result.known[parent] or {}
+    result.known[parent] = names
+    names[#names + 1] = base
+    name = parent
+    parent, base = path.split(name)
   end
 end
 
----@param denied string[]
+---@param denied string[]  resolved, as the hidden ones
 ---@param hidden procage.Hidden[]
 ---@param visible string[]
 ---@return procage.Denied
@@ -73,16 +75,16 @@ local function index(denied, hidden, visible)
   local result = { exact = {}, above = {}, files = {}, known = {}, is_known = {} }
   for _, list in ipairs({ denied, visible }) do
     for _, name in ipairs(list) do
-      know(result, name)
+      know(result, path.normalise(name))
     end
   end
   for _, name in ipairs(denied) do
     result.exact[name] = true
-    local parent = path.parent(name)
+    local parent = path.split(name)
     -- Above one that is marked everything is marked: hundreds of hidden paths share a few ancestors.
     while parent and not result.above[parent] do
       result.above[parent] = true
-      parent = path.parent(parent)
+      parent = path.split(parent)
     end
   end
   for _, entry in ipairs(hidden) do

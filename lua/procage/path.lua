@@ -2,10 +2,12 @@
 
 local M = {}
 
+local find, match, sub = string.find, string.match, string.sub
+
 ---@param text string
 ---@return boolean
 function M.is_absolute(text)
-  return text:sub(1, 1) == "/"
+  return sub(text, 1, 1) == "/"
 end
 
 --- The names in a path, without the empty ones and the dots that mean "here".
@@ -21,27 +23,22 @@ function M.components(text)
   return names
 end
 
---- Most paths are in their one spelling already, and profiles hold hundreds: worth plain searches before taking one apart.
+--- Most paths are in their one spelling already, and a plan compares thousands: plain searches before taking one apart.
 ---@param text string
 ---@return boolean
 local function is_normal(text)
-  local last = text:byte(-1)
-  return #text > 1
-    and text:byte() ~= 46 -- a dot
-    and last ~= 47 -- a slash
-    and not (last == 46 and text:byte(-2) == 47)
-    and not text:find("//", 1, true)
-    and not text:find("/./", 1, true)
+  if text == "" or sub(text, -1) == "/" or find(text, "//", 1, true) then
+    return text == "/"
+  elseif not find(text, ".", 1, true) then
+    return true
+  end
+  return not (find(text, "/./", 1, true) or sub(text, -2) == "/." or sub(text, 1, 2) == "./")
 end
 
 --- One spelling for one path: no doubled or trailing slash, no `.`. A `..` stays: only the disk knows where it leads.
 ---@param text string
 ---@return string
 function M.normalise(text)
-  -- Most paths are in that spelling already, and every comparison passes here.
-  if text:byte() == 47 and #text > 1 and not text:find("/%.?/") and not text:find("/%.?$") then
-    return text
-  end
   if is_normal(text) then
     return text
   end
@@ -56,37 +53,63 @@ end
 ---@param text string
 ---@return boolean
 function M.has_parent_step(text)
-  return ("/" .. text .. "/"):find("/../", 1, true) ~= nil
+  if not find(text, "..", 1, true) then
+    return false
+  end
+  return find("/" .. text .. "/", "/../", 1, true) ~= nil
+end
+
+--- Absolute, in its one spelling, without `..`: what most paths of a profile are, seen at a glance.
+---@param text string
+---@return boolean
+function M.is_plain(text)
+  return sub(text, 1, 1) == "/" and not find(text, "//", 1, true) and sub(text, -1) ~= "/"
+    and (not find(text, "/.", 1, true) or not find(text .. "/", "/%.%.?/"))
+    or text == "/"
 end
 
 --- `base` and the names below it; a later absolute part starts afresh, as in a shell's cd.
 ---@param base string
+---@param part? string
 ---@param ... string
 ---@return string
-function M.join(base, ...)
+function M.join(base, part, ...)
   local result = base
-  for _, part in ipairs({ ... }) do
-    result = M.is_absolute(part) and part or (result .. "/" .. part)
+  if part then
+    result = M.is_absolute(part) and part or (base .. "/" .. part)
+  end
+  if select("#", ...) > 0 then
+    return M.join(result, ...)
   end
   return M.normalise(result)
+end
+
+--- The directory and the last name of a path that is absolute and in its one spelling; nil for the root.
+---@param text string
+---@return string? directory
+---@return string? name
+function M.split(text)
+  local directory, name = match(text, "^(.*)/([^/]+)$")
+  if directory == "" then
+    return "/", name
+  end
+  return directory, name
 end
 
 --- The directory that holds `text`; nil for the root and for a single relative name.
 ---@param text string
 ---@return string?
 function M.parent(text)
-  local head = M.normalise(text):match("^(.*)/[^/]+$")
-  if head == "" then
-    return "/"
-  end
-  return head
+  return (M.split(M.normalise(text)))
 end
 
 --- The last name; `/` for the root.
 ---@param text string
 ---@return string
 function M.basename(text)
-  return M.normalise(text):match("([^/]+)$") or "/"
+  local normal = M.normalise(text)
+  local _, name = M.split(normal)
+  return name or normal
 end
 
 ---@param inner string  in its one spelling, as `outer`
@@ -98,7 +121,7 @@ local function lies_in(inner, outer)
   elseif outer == "/" then
     return M.is_absolute(inner)
   end
-  return inner:byte(#outer + 1) == 47 and inner:sub(1, #outer) == outer -- 47: a slash
+  return sub(inner, #outer + 1, #outer + 1) == "/" and sub(inner, 1, #outer) == outer
 end
 
 --- Whether `text` is `tree` or lies in it, name by name: /srv/ab is not beneath /srv/a.
@@ -114,7 +137,11 @@ end
 ---@param tree string
 ---@return boolean
 function M.lies_in(text, tree)
-  return text == tree or tree == "/" or text:sub(1, #tree + 1) == tree .. "/"
+  if text == tree or tree == "/" then
+    return true
+  end
+  -- No text is made unless the rest could matter: most pairs differ here.
+  return #text > #tree and sub(text, 1, #tree) == tree and sub(text, #tree + 1, #tree + 1) == "/"
 end
 
 --- The first of `trees` that `text` lies in, all of them as disk.resolve() gave them.
@@ -176,8 +203,8 @@ end
 function M.expand_home(text, home)
   if text == "~" then
     return M.normalise(home)
-  elseif text:sub(1, 2) == "~/" then
-    return M.join(home, text:sub(3))
+  elseif sub(text, 1, 2) == "~/" then
+    return M.join(home, sub(text, 3))
   end
   return text
 end

@@ -172,8 +172,9 @@ end
 local function hidden_places(profile, context)
   local places, resolve = {}, disk.resolver()
   for _, name in ipairs(profile.hidden) do
-    local parent, resolved = path.parent(name), resolve(name)
-    local named = parent and path.join(resolve(parent), path.basename(name)) or name
+    local resolved = resolve(name)
+    local parent, base = path.split(path.normalise(name))
+    local named = parent and path.join(resolve(parent), base) or name
     if path.is_beneath(context.workspace, named) or not path.is_beneath(context.workspace, resolved) then
       places[#places + 1] = resolved
     end

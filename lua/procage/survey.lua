@@ -70,7 +70,7 @@ local function holders_of(trees)
     local at = tree
     while at and not holders[at] do
       holders[at] = true
-      at = path.parent(at)
+      at = path.split(at)
     end
   end
   return holders
@@ -94,13 +94,15 @@ local function note(survey, text, ...)
 end
 
 --- A path hides every place that it names: the file behind a link, and the same file through another mount.
+---@return string[] names
+---@return string? kind  of the first, where it is known
 local function names_of(survey, resolve, wanted)
-  local resolved = resolve(wanted)
+  local resolved, _, kind = resolve(wanted)
   local names = { resolved }
   for _, alias in ipairs(mounts.aliases(survey.mounts, resolved)) do
     names[#names + 1] = alias
   end
-  return names
+  return names, kind
 end
 
 --- What must stay visible whatever is hidden: a mask never lands on a directory that holds one of these.
@@ -116,7 +118,8 @@ local function survey_hidden(survey, profile)
   local holders, seen = holders_of(granted(survey, profile)), {}
   local resolve = disk.resolver()
   for _, wanted in ipairs(profile.hidden) do
-    for _, name in ipairs(names_of(survey, resolve, wanted)) do
+    local names, kind = names_of(survey, resolve, wanted)
+    for i, name in ipairs(names) do
       if seen[name] then
         goto continue
       end
@@ -126,7 +129,7 @@ local function survey_hidden(survey, profile)
       else
         survey.hidden[#survey.hidden + 1] = {
           path = name,
-          kind = disk.kind(name),
+          kind = i == 1 and kind or disk.kind(name),
           via = name ~= wanted and wanted or nil,
         }
       end
