@@ -32,9 +32,9 @@
 /* Sources of ours begin so; a script's name never does (closed.lua sees to it). */
 #define OWN_SOURCE "@procage/"
 
-/* Instructions between two looks at the steps left; the clock, a system call, is looked at every tenth time. */
-#define HOOK_STEPS   50
-#define HOOKS_A_LOOK 10
+/* Instructions between two looks at the steps left; the clock, a system call, is looked at every fifth time. */
+#define HOOK_STEPS   200
+#define HOOKS_A_LOOK 5
 
 /* Copying this many bytes takes about as long as an instruction. */
 #define BYTES_A_STEP 64

@@ -88,7 +88,7 @@ function M.hidden(ctx, lift)
   for _, row in ipairs(lists.hidden) do
     for _, place in ipairs(places(row, ctx)) do
       if not is_lifted(lift, place, row) then
-        if path.is_beneath(ctx.workspace, place) then
+        if path.lies_in(ctx.workspace, place) then
           local cure = row.never_lift and "it is never lifted" or ("lift it to work in it: lift = [%q]"):format(place)
           error(("workspace %s lies in a hidden tree, %s (%s); %s"):format(ctx.workspace, place, row.reason, cure), 0)
         end

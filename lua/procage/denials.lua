@@ -3,8 +3,9 @@
 --- It shows what the supervisor answered: system calls of the filter and mediated connections. It is never evidence that
 --- nothing else was refused, and its note says so.
 
-local denied_paths = require("procage.denied_paths")
-local remedy = require("procage.remedy")
+local later = require("procage.later")
+
+local denied_paths, remedy = later("procage.denied_paths"), later("procage.remedy")
 
 local M = {}
 

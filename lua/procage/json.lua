@@ -1,13 +1,18 @@
 --- JSON with a fixed order. cjson alone walks a table with `next`, so the same profile would be spelt differently from
 --- run to run, and it cannot tell an empty list from an empty object.
 
-local cjson = require("cjson")
-
 local M = {}
 
--- An instance of our own: settings of the shared one belong to the host program.
-local codec = cjson.new()
-codec.decode_invalid_numbers(false)
+--- cjson, loaded when there is JSON to read or write: a shared library is not waited for in vain.
+local codec
+local function json()
+  if not codec then
+    -- An instance of our own: settings of the shared one belong to the host program.
+    codec = require("cjson").new()
+    codec.decode_invalid_numbers(false)
+  end
+  return codec
+end
 
 ---@class procage.JsonShape
 ---@field list? procage.JsonShape|true  the value is a list of these
@@ -22,7 +27,7 @@ local function scalar(value)
     return ("%d"):format(value)
   end
   -- cjson escapes every slash; each one in its output therefore has a backslash of its own to lose.
-  return (codec.encode(value):gsub("\\/", "/"))
+  return (json().encode(value):gsub("\\/", "/"))
 end
 
 local write
@@ -95,7 +100,8 @@ end
 ---@param value any
 ---@return any
 local function plain(value)
-  if value == cjson.null then
+  -- Plain data has no other userdata.
+  if type(value) == "userdata" and value == json().null then
     return nil
   elseif math.type(value) == "float" then
     return math.tointeger(value) or value
@@ -115,7 +121,7 @@ M.plain = plain
 ---@return any value  nil for JSON null
 ---@return string? message
 function M.decode(text)
-  local ok, value = pcall(codec.decode, text)
+  local ok, value = pcall(json().decode, text)
   if not ok then
     return nil, "not JSON: " .. tostring(value)
   end

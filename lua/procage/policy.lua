@@ -4,10 +4,12 @@
 
 local check = require("procage.check")
 local fit = require("procage.fit")
-local narrow = require("procage.narrow")
+local later = require("procage.later")
 local path = require("procage.path")
 local profile = require("procage.profile")
 local script = require("procage.script")
+
+local narrow = later("procage.narrow")
 
 ---@class procage.Context
 ---@field home string  absolute, resolved
@@ -214,6 +216,12 @@ function M.admit(report, accept, mode)
   return nil, "SANDBOX-UNAVAILABLE: not accepted: " .. table.concat(open, "\n  "), fit.UNAVAILABLE
 end
 
-M.narrow, M.compose = narrow.narrow, narrow.compose
+function M.narrow(...)
+  return narrow.narrow(...)
+end
+
+function M.compose(...)
+  return narrow.compose(...)
+end
 
 return M

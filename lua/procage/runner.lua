@@ -9,9 +9,8 @@ local extensions = require("procage.extensions")
 local fit = require("procage.fit")
 local handoff = require("procage.handoff")
 local hosts = require("procage.host")
-local inert = require("procage.inert")
 local json = require("procage.json")
-local model = require("procage.model")
+local later = require("procage.later")
 local outcomes = require("procage.outcome")
 local path = require("procage.path")
 local plans = require("procage.plan")
@@ -21,6 +20,8 @@ local report_room = require("procage.report")
 local resolve = require("procage.resolve")
 local running = require("procage.running")
 local survey_room = require("procage.survey")
+
+local inert, model = later("procage.inert"), later("procage.model")
 
 local M = {}
 

@@ -4,11 +4,12 @@
 local disk = require("procage.disk")
 local git = require("procage.git")
 local handoff = require("procage.handoff")
-local ignored = require("procage.ignored")
+local later = require("procage.later")
 local mounts = require("procage.mounts")
 local path = require("procage.path")
 local sockets = require("procage.sockets")
-local user_git = require("procage.user_git")
+
+local ignored, user_git = later("procage.ignored"), later("procage.user_git")
 
 local M = {}
 

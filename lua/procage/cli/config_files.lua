@@ -4,9 +4,11 @@
 local config_room = require("procage.config")
 local core = require("procage.core")
 local disk = require("procage.disk")
-local layers = require("procage.layers")
+local later = require("procage.later")
 local path_text = require("procage.path")
 local reports = require("procage.report")
+
+local layers = later("procage.layers")
 
 local M = {}
 
