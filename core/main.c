@@ -135,7 +135,7 @@ static int traceback(lua_State *L)
 	return 1;
 }
 
-/* The protected part: argc and argv in, the exit status out. */
+/* The protected part: argc and argv in; the exit status out, and whether the state may be left to the end of the process. */
 static int run(lua_State *L)
 {
 	int argc = (int)lua_tointeger(L, 1);
@@ -171,17 +171,20 @@ static int run(lua_State *L)
 	lua_call(L, 1, 1);
 	lua_getfield(L, -1, "main");
 	lua_getglobal(L, "arg");
-	lua_call(L, 1, 1);
-	if (!lua_isinteger(L, -1))
-		return luaL_error(L, "procage.cli returned %s, not an exit status", luaL_typename(L, -1));
-	return 1;
+	lua_call(L, 1, 2);
+	if (!lua_isinteger(L, -2))
+		return luaL_error(L, "procage.cli returned %s, not an exit status", luaL_typename(L, -2));
+	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	lua_State *L;
+	/* Static: one that is left to the end of the process is no leak. */
+	static lua_State *L;
+	bool is_left = false;
 	int status = EXIT_OURS;
 
+	pc_tune_heap();
 	if (!fill_standard_descriptors())
 		return EXIT_OURS;
 
@@ -200,11 +203,14 @@ int main(int argc, char **argv)
 	lua_pushcfunction(L, run);
 	lua_pushinteger(L, argc);
 	lua_pushlightuserdata(L, argv);
-	if (lua_pcall(L, 2, 1, 1) == LUA_OK)
-		status = (int)lua_tointeger(L, -1);
-	else
+	if (lua_pcall(L, 2, 2, 1) == LUA_OK) {
+		status = (int)lua_tointeger(L, -2);
+		is_left = lua_toboolean(L, -1);
+	} else {
 		fprintf(stderr, "procage-lua: %s\n", lua_tostring(L, -1));
-	lua_close(L);
+	}
+	if (!is_left)
+		lua_close(L);
 
 	/* Output that could not be written is a failure that the caller must see. */
 	if (fflush(stdout) != 0 && status == 0) {

@@ -743,4 +743,9 @@ int pc_outside_look(struct pc_outside *outside, char *data, size_t room);
 
 void pc_outside_close(struct pc_outside *outside);
 
+/* ---- The program (heap.c) ---------------------------------------------------------------------------------------------- */
+
+/* Sets the allocator of a process that is all ours and soon over. */
+void pc_tune_heap(void);
+
 #endif

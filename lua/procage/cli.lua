@@ -41,6 +41,7 @@ end
 
 ---@param words table  the program's arguments: words[0] is its name
 ---@return integer status
+---@return boolean? is_left  nothing is left to close but memory and descriptors, which end with the process
 function M.main(words)
   -- For other programs, with a grammar of its own: not in the help.
   if words[1] == "__sandbox" then
@@ -67,7 +68,7 @@ function M.main(words)
     io.stdout:write("procage-lua ", require("procage.core").version, "\n")
     return 0
   end
-  return require(modules[request.command])(request)
+  return require(modules[request.command])(request), request.command == "run"
 end
 
 return M

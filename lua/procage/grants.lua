@@ -52,19 +52,36 @@ end
 ---@field exact table<string, boolean>
 ---@field above table<string, boolean>  directories with something denied in them
 ---@field files table<string, string[]>  directory -> names of hidden files in it
----@field known table<string, string[]>  directory -> names in it that are known without listing it
+---@field names string[][]  lists of paths that are known
+---@field known? table<string, string[]>  directory -> names in it that are known without listing it
 
 --- Notes `name` and what lies above it as known.
-local function know(result, name)
+local function know(known, is_known, name)
   local parent, base = path.split(name)
-  while parent and not result.is_known[name] do
-    result.is_known[name] = true
-    local names = result.known[parent] or {}
-    result.known[parent] = names
+  while parent and not is_known[name] do
+    is_known[name] = true
+    local names = known[parent] or {}
+    known[parent] = names
     names[#names + 1] = base
     name = parent
     parent, base = path.split(name)
   end
+end
+
+--- Worked out when a directory cannot be listed, which is rare.
+---@param denied procage.Denied
+---@return table<string, string[]>
+local function known_names(denied)
+  if not denied.known then
+    local known, is_known = {}, {}
+    for _, list in ipairs(denied.names) do
+      for _, name in ipairs(list) do
+        know(known, is_known, path.normalise(name))
+      end
+    end
+    denied.known = known
+  end
+  return denied.known
 end
 
 ---@param denied string[]  resolved, as the hidden ones
@@ -72,12 +89,7 @@ end
 ---@param visible string[]
 ---@return procage.Denied
 local function index(denied, hidden, visible)
-  local result = { exact = {}, above = {}, files = {}, known = {}, is_known = {} }
-  for _, list in ipairs({ denied, visible }) do
-    for _, name in ipairs(list) do
-      know(result, path.normalise(name))
-    end
-  end
+  local result = { exact = {}, above = {}, files = {}, names = { denied, visible } }
   for _, name in ipairs(denied) do
     result.exact[name] = true
     local parent = path.split(name)
@@ -105,7 +117,7 @@ local function entries_of(denied, tree)
     return listed
   end
   local entries = {}
-  for _, name in ipairs(denied.known[tree] or {}) do
+  for _, name in ipairs(known_names(denied)[tree] or {}) do
     local kind = disk.kind(path.join(tree, name))
     if kind then
       entries[#entries + 1] = { name = name, kind = kind }
@@ -164,7 +176,7 @@ function M.rules(profile, survey, rights, has_mounts)
     rules[#rules + 1] = { path = tree, access = rights.list, optional = tree ~= "/" }
     expand(rules, everywhere, tree, rights.read, survey.stamps)
   end
-  local only_hidden = index(hidden, survey.hidden, survey.visible)
+  local only_hidden = #survey.put_back > 0 and index(hidden, survey.hidden, survey.visible)
   for _, tree in ipairs(survey.read) do
     rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
     expand(rules, everywhere, tree, rights.read, survey.stamps)

@@ -173,9 +173,13 @@ local function hidden_places(profile, context)
   local places, resolve = {}, disk.resolver()
   for _, name in ipairs(profile.hidden) do
     local resolved = resolve(name)
-    local parent, base = path.split(path.normalise(name))
-    local named = parent and path.join(resolve(parent), base) or name
-    if path.is_beneath(context.workspace, named) or not path.is_beneath(context.workspace, resolved) then
+    local is_hidden = not path.lies_in(context.workspace, resolved)
+    if not is_hidden then
+      local parent, base = path.split(path.normalise(name))
+      local named = parent and path.join(resolve(parent), base) or name
+      is_hidden = path.is_beneath(context.workspace, named)
+    end
+    if is_hidden then
       places[#places + 1] = resolved
     end
   end
@@ -189,8 +193,9 @@ local function check_hidden(profile, context, notices)
   if around then
     return nil, ("workspace %s lies in %s, which is hidden"):format(context.workspace, around)
   end
+  local is_any = path.any_beneath(profile.write, hidden)
   for _, tree in ipairs(profile.write) do
-    local inside = path.resolved_tree_of(tree, hidden)
+    local inside = is_any and path.resolved_tree_of(tree, hidden)
     if not inside then
       kept[#kept + 1] = tree
     else

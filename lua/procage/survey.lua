@@ -172,11 +172,11 @@ local function put_back(survey, profile, tree)
   if
     exists
     and is_readable(profile, resolved)
-    -- A command may have made a link of what stands in a writable tree: it would choose what the next run sees.
-    and not disk.leads_through(tree, survey.write)
     and path.resolved_tree_of(resolved, survey.covered)
     and not set_of(survey.covered)[resolved]
     and not path.resolved_tree_of(resolved, survey.write)
+    -- A command may have made a link of what stands in a writable tree: it would choose what the next run sees.
+    and not disk.leads_through(tree, survey.write)
   then
     survey.put_back[#survey.put_back + 1] = resolved
   end
