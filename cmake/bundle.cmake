@@ -1,4 +1,4 @@
-# procage_chunks: an object library with the Lua modules that the program carries, compiled. In development there are none: the
+# procage_chunks: an object library with the Lua modules and policies that the program carries, compiled. In development there are none: the
 # program reads the files, so that an edit needs no build.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING)
   set(bundle_by_default ON)
@@ -10,6 +10,7 @@ option(PROCAGE_BUNDLE "Carry the Lua modules inside the program, compiled" ${bun
 set(chunks ${CMAKE_BINARY_DIR}/chunks.c)
 if(PROCAGE_BUNDLE)
   add_executable(bundle ${CMAKE_SOURCE_DIR}/cmake/bundle.c)
+  target_include_directories(bundle PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(bundle PRIVATE procage_flags PkgConfig::LUA)
 
   set(modules "")
@@ -27,6 +28,12 @@ if(PROCAGE_BUNDLE)
     list(APPEND modules ${module} ${CMAKE_SOURCE_DIR}/lua/${file})
     list(APPEND files ${CMAKE_SOURCE_DIR}/lua/${file})
   endforeach()
+  file(GLOB policy_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/policies ${CMAKE_SOURCE_DIR}/policies/*.lua)
+  foreach(file ${policy_files})
+    string(REGEX REPLACE "\\.lua$" "" name ${file})
+    list(APPEND modules policies.${name} ${CMAKE_SOURCE_DIR}/policies/${file})
+    list(APPEND files ${CMAKE_SOURCE_DIR}/policies/${file})
+  endforeach()
   # Of the libraries only this one is Lua; without it here the program looks for it where the distribution keeps it.
   find_file(PROCAGE_ARGPARSE argparse.lua PATHS /usr/local/share/lua/5.4 /usr/share/lua/5.4 NO_DEFAULT_PATH)
   if(PROCAGE_ARGPARSE)
@@ -34,7 +41,7 @@ if(PROCAGE_BUNDLE)
   endif()
   add_custom_command(OUTPUT ${chunks} COMMAND bundle ${chunks} ${modules} DEPENDS bundle ${files} VERBATIM)
 else()
-  file(CONFIGURE OUTPUT ${chunks} CONTENT "#include \"core/chunk.h\"\nconst struct pc_chunk pc_chunks[] = { { 0, 0, 0 } };\n")
+  file(CONFIGURE OUTPUT ${chunks} CONTENT "#include \"core/chunk.h\"\nconst struct pc_chunk pc_chunks[] = { { 0, 0, 0, 0, 0 } };\n")
 endif()
 
 add_library(procage_chunks OBJECT ${chunks})

@@ -442,11 +442,50 @@ static int core_carried(lua_State *L)
 	return 0;
 }
 
+/* The length of a text in a binary chunk: one more than it is, seven bits a byte, the first ones first, the last one marked. */
+static void add_length(luaL_Buffer *out, size_t length)
+{
+	char bytes[(sizeof(length) * 8 + 6) / 7];
+	size_t at = sizeof(bytes), value = length + 1;
+
+	do {
+		bytes[--at] = (char)(value & 0x7f);
+		value >>= 7;
+	} while (value);
+	bytes[sizeof(bytes) - 1] = (char)(bytes[sizeof(bytes) - 1] | 0x80);
+	luaL_addlstring(out, bytes + at, sizeof(bytes) - at);
+}
+
+/* carried_policy(text, source) -> the compiled chunk of a shipped policy that says exactly this, as if read from `source`; or nil */
+static int core_carried_policy(lua_State *L)
+{
+	const size_t rest = PC_CHUNK_SOURCE_AT + strlen(PC_CHUNK_SOURCE_AS);
+	size_t size, source_size;
+	const char *text = pc_check_string(L, 1, &size), *source = pc_check_string(L, 2, &source_size);
+	const struct pc_chunk *chunk;
+	luaL_Buffer out;
+
+	lua_getfield(L, LUA_REGISTRYINDEX, CARRIED);
+	for (chunk = lua_touserdata(L, -1); chunk && chunk->module; chunk++) {
+		if (!chunk->text || chunk->text_size != size || memcmp(chunk->text, text, size) != 0)
+			continue;
+		luaL_buffinit(L, &out);
+		luaL_addlstring(&out, (const char *)chunk->bytes, PC_CHUNK_SOURCE_AT);
+		add_length(&out, source_size);
+		luaL_addlstring(&out, source, source_size);
+		luaL_addlstring(&out, (const char *)chunk->bytes + rest, chunk->size - rest);
+		luaL_pushresult(&out);
+		return 1;
+	}
+	return 0;
+}
+
 void pc_open_script(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "script", core_script },
 		{ "carried", core_carried },
+		{ "carried_policy", core_carried_policy },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {

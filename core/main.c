@@ -116,6 +116,9 @@ static void preload(lua_State *L, const char *prefix)
 	lua_pushcfunction(L, luaopen_procage_core);
 	lua_setfield(L, -2, "procage.core");
 	for (chunk = pc_chunks; chunk->module; chunk++) {
+		/* A policy is no module: it is for the closed state alone. */
+		if (chunk->text)
+			continue;
 		/* Only the memory is read; lightuserdata has no const. */
 		lua_pushlightuserdata(L, (void *)(uintptr_t)chunk);
 		luaL_gsub(L, chunk->module, ".", "/");

@@ -296,7 +296,7 @@ local function require_shipped(name, level)
       error(file.message, level)
     end
     loading[name] = true
-    loaded[key] = run_text(file.text, file.file)
+    loaded[key] = run_text(file.text, file.file, file.code)
     loading[name] = nil
   end
   return loaded[key]
@@ -345,12 +345,18 @@ local env = {
 charge(env, "tonumber")
 env._G = env
 
-function run_text(text, file)
+--- `code`: the same compiled, where it is the program's own.
+function run_text(text, file, code)
   -- A first line that starts with # is the shell's, as for lua(1).
   local body = text:gsub("^#[^\n]*", "", 1)
   -- Sources that begin with procage/ are ours.
   local name = file:find("^procage/") and "./" .. file or file
-  local chunk, message = raw_load(body, "@" .. name, "t", env)
+  local chunk, message
+  if code then
+    chunk, message = raw_load(code, "@" .. name, "b", env)
+  else
+    chunk, message = raw_load(body, "@" .. name, "t", env)
+  end
   if not chunk then
     -- What is nested too deep is told without a line.
     message = message:find(":%d+: ") and message or name .. ": " .. message
@@ -417,7 +423,7 @@ local kinds = {}
 
 --- A list, for one.
 function kinds.value()
-  return { value = plain(run_text(data.text, data.file), "", 0) }
+  return { value = plain(run_text(data.text, data.file, data.code), "", 0) }
 end
 
 --- A policy is a function, or a table of one and the options that it takes.
@@ -448,12 +454,12 @@ local function policy_of(value)
 end
 
 function kinds.declaration()
-  local _, options, help = policy_of(run_text(data.text, data.file))
+  local _, options, help = policy_of(run_text(data.text, data.file, data.code))
   return { options = options, help = help }
 end
 
 function kinds.policy()
-  local make, options = policy_of(run_text(data.text, data.file))
+  local make, options = policy_of(run_text(data.text, data.file, data.code))
   local config, ctx = data.config, data.ctx
   local given, values, bad = config.options or {}, {}, nil
   if raw_next(options) ~= nil or raw_next(given) ~= nil then

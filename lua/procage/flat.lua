@@ -2,6 +2,10 @@
 
 local M = {}
 
+local pack = string.pack
+
+local OP = "<I4I4I4I4I4I4i8"
+
 ---@class procage.Flat
 ---@field private ops string[]
 ---@field private text string[]
@@ -97,7 +101,14 @@ function Flat:add(name, op)
   local flags = (op.optional and FLAGS.optional or 0) | (op.recursive and FLAGS.recursive or 0)
     | (op.notify and FLAGS.notify or 0)
   local a, b = argument(self, op.a), argument(self, op.b)
-  self.ops[#self.ops + 1] = string.pack("<I4I4I4I4I4I4i8", code, flags, a, b, op.slot or 0, 0, op.value or 0)
+  self.ops[#self.ops + 1] = pack(OP, code, flags, a, b, op.slot or 0, 0, op.value or 0)
+end
+
+--- A Landlock rule, of which a plan has hundreds; as Flat:add("landlock_path").
+---@param rule procage.Rule
+function Flat:rule(rule)
+  self.ops[#self.ops + 1] = pack(OP, CODES.landlock_path, rule.optional and FLAGS.optional or 0, argument(self, rule.path), 0, 0,
+    0, rule.access)
 end
 
 ---@param is_unconfined? boolean  says on purpose that nothing is confined

@@ -47,6 +47,8 @@ function M.holding(mounts, target)
   return best
 end
 
+local NONE = {}
+
 local function below(outer, inner)
   return outer == "/" and inner or inner:sub(#outer + 1)
 end
@@ -58,7 +60,7 @@ end
 ---@return string[]
 function M.aliases(mounts, target)
   if not mounts.repeated then
-    return {}
+    return NONE
   end
   local own = M.holding(mounts, target)
   local found = {}

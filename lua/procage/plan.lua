@@ -92,7 +92,7 @@ local function write_landlock(out, profile, survey, host, uses, bits)
       end
     end
     for _, rule in ipairs(grants.rules(profile, survey, rights, needs_mounts(uses) and uses["pidns"])) do
-      out:add("landlock_path", { a = rule.path, value = rule.access, optional = rule.optional })
+      out:rule(rule)
     end
     -- Without mounts of its own the run writes its directory at the host's path.
     if profile.tmp == "private" and not uses["private-tmp-mount"] then

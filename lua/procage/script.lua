@@ -63,10 +63,26 @@ end
 
 local TRUSTED = { "procage.check", "procage.declared", "procage.nearest", "procage.path", "procage.profile" }
 
+--- A shipped policy as the program carries it, compiled, when the text is that one to the letter. The chunk is ours: no script
+--- brings one.
+---@param text string
+---@param file string
+---@return string?
+local function compiled(text, file)
+  return core.carried_policy(text, M.source(file))
+end
+
+--- What a script is called in messages: names that begin with procage/ are our own modules'.
+---@param file string
+---@return string
+function M.source(file)
+  return "@" .. (file:find("^procage/") and "./" .. file or file)
+end
+
 --- The shipped files whose names stand in a text, and in theirs.
 ---@param text string
 ---@param options procage.ScriptOptions
----@param found table<string, { file: string, text: string?, message: string? }>
+---@param found table<string, { file: string, text: string?, code: string?, message: string? }>
 local function read_shipped(text, options, found)
   -- Plain searches: a pattern would be tried at every letter of every list.
   local from, to = text:find("policies.", 1, true)
@@ -81,6 +97,7 @@ local function read_shipped(text, options, found)
         entry.text, entry.message = (options.read_file or M.read_file)(file)
       end
       if entry.text then
+        entry.code = compiled(entry.text, entry.file)
         read_shipped(entry.text, options, found)
       end
     end
@@ -122,7 +139,14 @@ function M.run(kind, text, file, options, more)
   for _, name in ipairs(TRUSTED) do
     trusted[name] = own_code(name)
   end
-  local data = { kind = kind, text = text, file = file, trusted = trusted, shipped = read_shipped(text, options or {}, {}) }
+  local data = {
+    kind = kind,
+    text = text,
+    code = compiled(text, file),
+    file = file,
+    trusted = trusted,
+    shipped = read_shipped(text, options or {}, {}),
+  }
   for key, value in pairs(more or {}) do
     data[key] = value
   end
