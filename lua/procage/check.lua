@@ -127,10 +127,17 @@ function M.port(value, key)
   end
 end
 
+--- What M.path lets through, and most lists hold nothing else.
+---@param value any
+---@return boolean
+function M.is_path(value)
+  return type(value) == "string" and path.is_plain(value) and not find(value, "\0", 1, true)
+end
+
 --- Absolute and in the one spelling that `path.normalise` gives.
 ---@type procage.Check
 function M.path(value, key)
-  if type(value) == "string" and path.is_plain(value) and not find(value, "\0", 1, true) then
+  if M.is_path(value) then
     return nil
   end
   local bad = M.text(value, key)
@@ -148,6 +155,9 @@ end
 --- A path below a directory yet to be named: `.envrc`, `.vscode/tasks.json`.
 ---@type procage.Check
 function M.relative_name(value, key)
+  if type(value) == "string" and find(value, "^[%w_.%-]*[%w_]$") then
+    return nil
+  end
   local bad = M.text(value, key)
   if bad then
     return bad

@@ -7,22 +7,18 @@ local find = string.find
 ---@class procage.NamePattern
 ---@field pieces string[]  what stands between the stars, as Lua patterns that repeat nothing
 ---@field last_length integer
----@field text string  what each name that it means has in it: of a hundred patterns a plain search leaves one or two
 
 --- A pattern of names: `*` any letters, `?` one; the letter case does not count. In pieces, which are looked for one after the
 --- other: a Lua pattern with a repetition for each star could take for ever on a long name.
 ---@param glob string
 ---@return procage.NamePattern
 local function compile(glob)
-  local pieces, length, longest = {}, 0, ""
+  local pieces, length = {}, 0
   for piece in (glob:lower() .. "*"):gmatch("([^*]*)%*") do
     pieces[#pieces + 1] = piece:gsub("[^%w?]", "%%%0"):gsub("%?", ".")
     length = #piece
   end
-  for text in glob:gmatch("[^*?]+") do
-    longest = #text > #longest and text or longest
-  end
-  return { pieces = pieces, last_length = length, text = longest:lower() }
+  return { pieces = pieces, last_length = length }
 end
 
 ---@param lower string
@@ -51,13 +47,26 @@ function M.matches(name, glob)
   return meets(name:lower(), compile(glob))
 end
 
+--- A text that each name has in it that the pattern means, in lower case.
+---@param glob string
+---@return string
+local function certain_text(glob)
+  local longest = ""
+  for text in glob:gmatch("[^*?]+") do
+    longest = #text > #longest and text or longest
+  end
+  return longest:lower()
+end
+
+--- Of a hundred patterns a plain search leaves one or two to be looked at.
 ---@param name string
----@param patterns procage.NamePattern[]
+---@param globs string[]
+---@param texts string[]  the certain text of each
 ---@return boolean
-local function matches_any(name, patterns)
+local function matches_any(name, globs, texts)
   local lower = name:lower()
-  for _, pattern in ipairs(patterns) do
-    if find(lower, pattern.text, 1, true) and meets(lower, pattern) then
+  for i, text in ipairs(texts) do
+    if find(lower, text, 1, true) and meets(lower, compile(globs[i])) then
       return true
     end
   end
@@ -70,16 +79,16 @@ end
 ---@return table<string, string> env  a new table
 ---@return string[] dropped  names, sorted; their values are told to nobody
 function M.apply(env, rules)
-  local patterns, kept = {}, {}
-  for i, glob in ipairs(rules.drop or {}) do
-    patterns[i] = compile(glob)
+  local globs, texts, kept = rules.drop or {}, {}, {}
+  for i, glob in ipairs(globs) do
+    texts[i] = certain_text(glob)
   end
   for _, name in ipairs(rules.keep or {}) do
     kept[name] = true
   end
   local result, dropped = {}, {}
   for name, value in pairs(env) do
-    if not kept[name] and matches_any(name, patterns) then
+    if not kept[name] and matches_any(name, globs, texts) then
       dropped[#dropped + 1] = name
     else
       result[name] = value

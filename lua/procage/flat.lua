@@ -107,8 +107,8 @@ end
 --- A Landlock rule, of which a plan has hundreds; as Flat:add("landlock_path").
 ---@param rule procage.Rule
 function Flat:rule(rule)
-  self.ops[#self.ops + 1] = pack(OP, CODES.landlock_path, rule.optional and FLAGS.optional or 0, argument(self, rule.path), 0, 0,
-    0, rule.access)
+  local flags = rule.optional and FLAGS.optional or 0
+  self.ops[#self.ops + 1] = pack(OP, CODES.landlock_path, flags, argument(self, rule.path), 0, 0, 0, rule.access)
 end
 
 ---@param is_unconfined? boolean  says on purpose that nothing is confined

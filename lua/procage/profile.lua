@@ -302,14 +302,23 @@ local function append(self, name, items, is_path)
   for _, item in ipairs(list) do
     seen[item] = true
   end
+  -- What was there is good; so is a list of any paths when each new one is.
+  local is_good = is_path and by_name[name].check == paths
   for _, item in ipairs(items) do
-    local value = is_path and normal(item) or item
+    local value = item
+    if is_path and not check.is_path(item) then
+      value, is_good = normal(item), false
+    end
     if value == nil or not seen[value] then
       list[#list + 1] = value
     end
     seen[value] = true
   end
-  set(self, name, list, 4)
+  if is_good then
+    inside[self][name] = list
+  else
+    set(self, name, list, 4)
+  end
 end
 
 ---@class procage.Builder

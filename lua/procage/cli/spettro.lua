@@ -1,7 +1,9 @@
 --- The command line's side of procage.spettro: four flags, and a manifest in the place of a configuration.
 
+local later = require("procage.later")
 local path = require("procage.path")
-local spettro = require("procage.spettro")
+
+local spettro = later("procage.spettro")
 
 local M = {}
 
