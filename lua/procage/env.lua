@@ -58,15 +58,37 @@ local function certain_text(glob)
   return longest:lower()
 end
 
+---@class procage.NameRules
+---@field names table<string, true>  patterns that mean one name, in lower case
+---@field globs string[]  the others
+---@field texts string[]  the certain text of each
+
+---@param globs string[]
+---@return procage.NameRules
+local function sort_out(globs)
+  local rules = { names = {}, globs = {}, texts = {} }
+  for _, glob in ipairs(globs) do
+    if find(glob, "[*?]") then
+      table.insert(rules.globs, glob)
+      table.insert(rules.texts, certain_text(glob))
+    else
+      rules.names[glob:lower()] = true
+    end
+  end
+  return rules
+end
+
 --- Of a hundred patterns a plain search leaves one or two to be looked at.
 ---@param name string
----@param globs string[]
----@param texts string[]  the certain text of each
+---@param rules procage.NameRules
 ---@return boolean
-local function matches_any(name, globs, texts)
+local function matches_any(name, rules)
   local lower = name:lower()
-  for i, text in ipairs(texts) do
-    if find(lower, text, 1, true) and meets(lower, compile(globs[i])) then
+  if rules.names[lower] then
+    return true
+  end
+  for i, text in ipairs(rules.texts) do
+    if find(lower, text, 1, true) and meets(lower, compile(rules.globs[i])) then
       return true
     end
   end
@@ -79,16 +101,13 @@ end
 ---@return table<string, string> env  a new table
 ---@return string[] dropped  names, sorted; their values are told to nobody
 function M.apply(env, rules)
-  local globs, texts, kept = rules.drop or {}, {}, {}
-  for i, glob in ipairs(globs) do
-    texts[i] = certain_text(glob)
-  end
+  local dropping, kept = sort_out(rules.drop or {}), {}
   for _, name in ipairs(rules.keep or {}) do
     kept[name] = true
   end
   local result, dropped = {}, {}
   for name, value in pairs(env) do
-    if not kept[name] and matches_any(name, globs, texts) then
+    if not kept[name] and matches_any(name, dropping) then
       dropped[#dropped + 1] = name
     else
       result[name] = value
