@@ -1,5 +1,5 @@
---- What looking after a run costs: a refused call, the path observer (for an open, for a build), names that are made by the broker
---- (for one, for a build), the supervisor's memory, and two hundred runs at once.
+--- What looking after a run costs: a refused call, the path observer (for an open, for a build), names that are made by the
+--- broker (for one, for a build), the supervisor's memory, and two hundred runs at once.
 ---
 ---     ./dev bench supervision [--json] [--rounds N] [--seconds N]
 
@@ -24,7 +24,8 @@ local function write_sources(project)
     local file = assert(io.open(("%s/src/part%d.c"):format(project, i), "w"))
     file:write("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <pthread.h>\n#include <netdb.h>\n")
     for j = 1, 60 do
-      file:write(("int f%d_%d(int a) { char b[64]; snprintf(b, sizeof(b), \"%%d\", a); return (int)strlen(b); }\n"):format(i, j))
+      local line = "int f%d_%d(int a) { char b[64]; snprintf(b, sizeof(b), \"%%d\", a); return (int)strlen(b); }\n"
+      file:write(line:format(i, j))
     end
     file:close()
   end

@@ -3,6 +3,8 @@
 
 local core = require("procage.core")
 local path = require("procage.path")
+local quote = require("procage.quote")
+local reports = require("procage.report")
 
 local M = {}
 
@@ -187,10 +189,12 @@ end
 
 -- ---- What is written --------------------------------------------------------------------------------------------------------
 
-local function quoted(list)
+--- As TOML or, where a name is any bytes, as Lua.
+local function quoted(list, is_lua)
   local texts = {}
   for i, item in ipairs(list) do
-    texts[i] = ("%q"):format(item)
+    -- %q breaks the line at a newline, which is right in Lua and no good to read.
+    texts[i] = is_lua and ("%q"):format(item):gsub("\n", "n") or quote.toml(item)
   end
   return texts
 end
@@ -210,7 +214,7 @@ end
 local function comment(lines, mark)
   local text = {}
   for i, line in ipairs(lines) do
-    text[i] = mark .. (line == "" and "" or " " .. line:gsub("%c", "?"))
+    text[i] = mark .. (line == "" and "" or " " .. reports.printable(line))
   end
   return table.concat(text, "\n")
 end
@@ -237,7 +241,7 @@ function M.account(learned, policy)
   end
   say("wanted, and not proposed:", left)
   if policy.fitted.read == "all" then
-    lines[#lines + 1] = "The policy lets everything be read but what is hidden; a policy script (--as policy) can name what is read."
+    lines[#lines + 1] = "Everything may be read but what is hidden; a policy script (--as policy) names what is read."
   end
   return lines
 end
@@ -329,7 +333,7 @@ local function lua_list(list)
   if #list == 0 then
     return ""
   end
-  return "\n  " .. table.concat(quoted(list), ",\n  ") .. ",\n"
+  return "\n  " .. table.concat(quoted(list, true), ",\n  ") .. ",\n"
 end
 
 --- Where programs and their libraries are, though nobody opens a directory to start one.

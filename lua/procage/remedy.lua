@@ -3,41 +3,46 @@
 
 local json = require("procage.json")
 local path = require("procage.path")
+local quote = require("procage.quote")
 
 local M = {}
 
 --- A run's refusals ask the same few questions; what is beyond them is not looked into.
 local MOST = 64
 
+--- A list's first entry as an option of its own.
+local function option(flag, key)
+  return function(value)
+    return ("%s %s"):format(flag, quote.shell(value[1])), ("%s = [%s]"):format(key, quote.toml(value[1]) or "?")
+  end
+end
+
+--- The same where no option is: --set takes JSON.
+local function set(key)
+  return function(value)
+    local text = ("%s=[%s]"):format(key, json.encode(value[1], {}))
+    return "--set " .. quote.shell(text), ("%s = [%s]"):format(key, quote.toml(value[1]) or "?")
+  end
+end
+
+local function word(flag, key)
+  return function(value)
+    return flag .. value, ("%s = %s"):format(key, quote.toml(value))
+  end
+end
+
 --- How each key is given on the command line, and in the configuration file.
 local FLAGS = {
-  writable = function(value)
-    return "--allow-write " .. value[1], ("writable = [%q]"):format(value[1])
-  end,
-  readable = function(value)
-    return "--allow-read " .. value[1], ("readable = [%q]"):format(value[1])
-  end,
-  sockets = function(value)
-    return ("--set 'sockets=[\"%s\"]'"):format(value[1]), ("sockets = [%q]"):format(value[1])
-  end,
-  lift = function(value)
-    return "--lift " .. value[1], ("lift = [%q]"):format(value[1])
-  end,
-  hidden = function(value)
-    return ("--set 'hidden=[\"%s\"]'"):format(value[1]), ("hidden = [%q]"):format(value[1])
-  end,
-  read_only = function(value)
-    return ("--set 'read_only=[\"%s\"]'"):format(value[1]), ("read_only = [%q]"):format(value[1])
-  end,
-  git = function(value)
-    return "--git " .. value, ("git = %q"):format(value)
-  end,
-  loopback = function(value)
-    return "--set loopback=" .. value, ("loopback = %q"):format(value)
-  end,
+  writable = option("--allow-write", "writable"),
+  readable = option("--allow-read", "readable"),
+  lift = option("--lift", "lift"),
+  sockets = set("sockets"),
+  hidden = set("hidden"),
+  read_only = set("read_only"),
+  git = word("--git ", "git"),
+  loopback = word("--set loopback=", "loopback"),
   network = function(value)
-    local text = type(value) == "table" and "ports:" .. table.concat(value.ports, ",") or value
-    return "--net " .. text, ("network = %q"):format(text)
+    return word("--net ", "network")(type(value) == "table" and "ports:" .. table.concat(value.ports, ",") or value)
   end,
 }
 

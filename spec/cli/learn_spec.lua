@@ -9,8 +9,8 @@ local function learn(b, args, command)
   return b:run_unconfined(words)
 end
 
-local WORK = "cat $HOME/settings/a > got; echo x > $OUTSIDE/result; cat $HOME/.netrc; echo evil > .envrc; mkdir -p $HOME/app/deep;"
-  .. " echo x > .git/index"
+local WORK = "cat $HOME/settings/a > got; echo x > $OUTSIDE/result; cat $HOME/.netrc; echo evil > .envrc;"
+  .. " mkdir -p $HOME/app/deep; echo x > .git/index"
 
 local function set_up(b)
   box.skip_unless("seccomp_notify")
