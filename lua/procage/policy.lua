@@ -17,6 +17,9 @@ local narrow = later("procage.narrow")
 ---@field system "linux"|"macos"|"windows"
 ---@field env table<string, string>  the caller's: it says where caches were moved to
 ---@field uid integer
+---@field tmp? string  the caller's TMPDIR, resolved, when it is a directory
+---@field git_files? string[]  the user's git configuration, and what it includes
+---@field top? string[]  directories at the top of the file system, but those of the kernel
 
 ---@class procage.PolicyOptions: procage.ScriptOptions
 ---@field real_path? fun(file: string): string?, string?  where a file really is, to know whether a run could write it
