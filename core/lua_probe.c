@@ -24,6 +24,7 @@ static const struct {
 	[PC_FACT_SECCOMP_FILTER] = { "seccomp_filter", true },
 	[PC_FACT_SECCOMP_NOTIFY] = { "seccomp_notify", true },
 	[PC_FACT_TCP_DIAG] = { "tcp_diag", true },
+	[PC_FACT_LANDLOCK_AUDIT] = { "landlock_audit", true },
 	[PC_FACT_CLOSE_RANGE] = { "close_range", false },
 	[PC_FACT_PIDFD] = { "pidfd", false },
 	[PC_FACT_USERNS] = { "userns", true },

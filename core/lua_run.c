@@ -181,8 +181,8 @@ static void check_words(lua_State *L, int spec, struct pc_command *command)
 
 static enum pc_observes option_observes(lua_State *L, int spec)
 {
-	static const char *const names[] = { "none", "refused", "all", NULL };
-	static const enum pc_observes values[] = { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_ALL };
+	static const char *const names[] = { "none", "refused", "mounts", "all", NULL };
+	static const enum pc_observes values[] = { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_MOUNTS, PC_OBSERVES_ALL };
 	enum pc_observes value = PC_OBSERVES_NONE;
 
 	if (lua_getfield(L, spec, "observes") != LUA_TNIL)
@@ -193,18 +193,12 @@ static enum pc_observes option_observes(lua_State *L, int spec)
 
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
-	static const char *const keys[] = { "argv",	     "env",
-					    "programs",	     "cwd",
-					    "directory",     "chosen",
-					    "stdin",	     "stdin_fd",
-					    "stdin_path",    "is_input_open",
-					    "stdout_fd",     "stderr_fd",
-					    "is_merged",     "has_terminal",
-					    "takes_signals", "capture_bytes",
-					    "timeout_ms",    "cgroup",
-					    "memory_bytes",  "processes",
-					    "grace_ms",	     "stdin_grace_ms",
-					    "observes",	     NULL };
+	static const char *const keys[] = {
+		"argv",		  "env",	   "programs",	    "cwd",	 "directory",	 "chosen",    "stdin",
+		"stdin_fd",	  "stdin_path",	   "is_input_open", "stdout_fd", "stderr_fd",	 "is_merged", "has_terminal",
+		"takes_signals",  "capture_bytes", "timeout_ms",    "cgroup",	 "memory_bytes", "processes", "grace_ms",
+		"stdin_grace_ms", "observes",	   "is_audited",    NULL
+	};
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -221,6 +215,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
 	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
 	run->observes = option_observes(L, spec);
+	run->is_audited = pc_option_boolean(L, spec, "is_audited");
 	run->input_grace_ms = option_integer(L, spec, "stdin_grace_ms", 0, 0);
 	command->cgroup = option_path(L, spec, "cgroup", false);
 	command->cgroup_limits.memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
@@ -327,18 +322,24 @@ static void push_denials(lua_State *L, const struct pc_denials *denials)
 	}
 }
 
-/* {is_recorded=, more=, {path=, wanted=, refused=, call=, process=, errno=, error=, count=} ...} */
+/*
+ * {is_recorded=, is_audited=, is_observed=, lost=, more=,
+ *  {path=, wanted=, refused=, call=, process=, errno=, error=, count=, is_exact=, is_about_entries=} ...}
+ */
 static void push_accesses(lua_State *L, const struct pc_accesses *accesses)
 {
 	size_t i;
 
-	lua_createtable(L, (int)accesses->count, 2);
+	lua_createtable(L, (int)accesses->count, 5);
 	set_boolean(L, "is_recorded", accesses->is_recorded);
+	set_boolean(L, "is_audited", accesses->is_audited);
+	set_boolean(L, "is_observed", accesses->is_observed);
+	set_integer(L, "lost", (lua_Integer)accesses->lost);
 	set_integer(L, "more", (lua_Integer)accesses->more);
 	for (i = 0; i < accesses->count; i++) {
 		const struct pc_access *access = &accesses->list[i];
 
-		lua_createtable(L, 0, 8);
+		lua_createtable(L, 0, 10);
 		lua_pushstring(L, access->path);
 		lua_setfield(L, -2, "path");
 		set_integer(L, "wanted", (lua_Integer)access->wanted);
@@ -351,6 +352,8 @@ static void push_accesses(lua_State *L, const struct pc_accesses *accesses)
 		lua_pushstring(L, strerror(access->error));
 		lua_setfield(L, -2, "error");
 		set_integer(L, "count", (lua_Integer)access->count);
+		set_boolean(L, "is_exact", access->is_exact);
+		set_boolean(L, "is_about_entries", access->is_about_entries);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 }
@@ -409,7 +412,8 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  * With has_terminal the command gets a terminal of its own: stdin_fd, whose size it takes, and stdout_fd are the user's.
  *
  * core.run(plan, {argv, env, programs, chosen?, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
- * capture_bytes?, timeout_ms?, grace_ms?, stdin_grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "all")}) -> outcome | nil, message, errno, {step, op, path, errno}
+ * capture_bytes?, timeout_ms?, grace_ms?, stdin_grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "mounts", "all"),
+ * is_audited?}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {

@@ -275,6 +275,7 @@ struct pc_command {
 	bool has_terminal;  /* in place of the three: a terminal of its own */
 	const char *cgroup; /* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
 	struct pc_cgroup_limits cgroup_limits;
+	const char *domain_name; /* what its processes are called while they take on Landlock's domain, shorter than 16; NULL */
 };
 
 /* A step that failed; the command never ran. */
@@ -351,17 +352,22 @@ struct pc_denials {
 /* Not a right of Landlock's: mode, owner, times, attributes. */
 #define PC_ACCESS_METADATA (1ull << 32)
 
-/* What a run did with one path, as the path observer saw it. (observe.c) */
+/* What a run did with one path, as the path observer saw it or the kernel's audit records say. (observe.c, audit_records.c) */
 struct pc_access {
 	char *path;		  /* resolved, as the run sees it; malloc'ed */
 	uint64_t wanted, refused; /* LANDLOCK_ACCESS_FS_* bits and PC_ACCESS_METADATA */
 	int error;		  /* positive errno that the caller saw, where something was refused */
 	char call[24], process[16];
 	uint64_t count;
+	bool is_exact;	       /* the kernel said so, not the observer alone */
+	bool is_about_entries; /* some right was refused on what stands, or was to stand, in this directory: the kernel names no more */
 };
 
 struct pc_accesses {
 	bool is_recorded; /* false: nobody looked */
+	bool is_audited;  /* by the kernel's audit records */
+	bool is_observed; /* by the path observer */
+	uint64_t lost;	  /* audit records that were, at least; of this run or of another program */
 	size_t count;
 	uint64_t more; /* further ones, beyond what is kept */
 	struct pc_access *list;
@@ -371,8 +377,10 @@ void pc_accesses_free(struct pc_accesses *accesses);
 
 /* How to look after a run. */
 struct pc_notify;
+struct pc_audit;
 struct pc_supervision {
 	struct pc_notify *notify; /* NULL: no notifications. Taken */
+	struct pc_audit *audit;	  /* NULL: nobody reads the kernel's records. Taken */
 	int64_t timeout_ms;	  /* -1: none */
 	int64_t grace_ms;	  /* from SIGTERM to the end of everything */
 	int64_t input_grace_ms;	  /* from the end of standard input to SIGTERM; 0: the run goes on */
@@ -438,8 +446,11 @@ void pc_supervise_finish(struct pc_supervisor *supervisor, struct pc_result *res
 void pc_capture_free(struct pc_capture *capture);
 void pc_result_free(struct pc_result *result);
 
-/* Which of the accesses to files are kept, where the plan has them seen. */
-enum pc_observes { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_ALL };
+/*
+ * Which of the accesses to files are kept, where the plan has them seen. MOUNTS: those that a mount or a mask refuses before
+ * Landlock is asked; the kernel's own records have the others.
+ */
+enum pc_observes { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_MOUNTS, PC_OBSERVES_ALL };
 
 /* One whole run: pipes, spawn, supervision. (run.c) */
 struct pc_run {
@@ -455,6 +466,7 @@ struct pc_run {
 	size_t capture_bytes;
 	int64_t timeout_ms, grace_ms; /* -1: no timeout */
 	enum pc_observes observes;
+	bool is_audited;	/* the plan's domain is logged, and the kernel's records of it are read */
 	int64_t input_grace_ms; /* from the end of standard input to SIGTERM; 0: the run goes on */
 };
 
@@ -659,12 +671,13 @@ enum pc_fact {
 	PC_FACT_SECCOMP_FILTER, /* a filter refuses a call */
 	PC_FACT_SECCOMP_NOTIFY, /* a filter has a listener */
 	PC_FACT_TCP_DIAG,	/* the kernel names the socket that listens at an address, by its cookie */
-	PC_FACT_CLOSE_RANGE,	/* Linux 5.9 */
-	PC_FACT_PIDFD,		/* CLONE_PIDFD and waitid(P_PIDFD), Linux 5.4; a run cannot start without it */
-	PC_FACT_USERNS,		/* with id maps written; what follows is inside it */
-	PC_FACT_MOUNTNS,	/* private; tmpfs, a bind, and a bind that refuses writes */
-	PC_FACT_MOUNT_SETATTR,	/* a bind, and then the whole tree, made read-only by it */
-	PC_FACT_NETNS,		/* with lo up */
+	PC_FACT_LANDLOCK_AUDIT, /* audit is on, and the kernel's records of what Landlock refuses can be read: Linux 6.15, and the right */
+	PC_FACT_CLOSE_RANGE,   /* Linux 5.9 */
+	PC_FACT_PIDFD,	       /* CLONE_PIDFD and waitid(P_PIDFD), Linux 5.4; a run cannot start without it */
+	PC_FACT_USERNS,	       /* with id maps written; what follows is inside it */
+	PC_FACT_MOUNTNS,       /* private; tmpfs, a bind, and a bind that refuses writes */
+	PC_FACT_MOUNT_SETATTR, /* a bind, and then the whole tree, made read-only by it */
+	PC_FACT_NETNS,	       /* with lo up */
 	PC_FACT_IPCNS,
 	PC_FACT_PIDNS,	/* with a fresh read-only /proc */
 	PC_FACT_DEVPTS, /* an instance of its own, and a terminal opened in it */

@@ -1,7 +1,7 @@
 --- What was refused, for people and models: one line a distinct refusal, with the smallest change that would allow it.
 ---
---- It shows what the supervisor answered: system calls of the filter and mediated connections. It is never evidence that
---- nothing else was refused, and its note says so.
+--- It shows what the supervisor answered: system calls of the filter and mediated connections; and files, as the kernel's audit
+--- records or an observer have them. It is never evidence that nothing else was refused, and its note says so.
 
 local later = require("procage.later")
 
@@ -22,6 +22,7 @@ local M = {}
 ---@field denied procage.Denial[]  at most ten, most specific first
 ---@field more integer  further refusals that are not listed
 ---@field note string
+---@field source? "audit"|"audit and observer"|"observer"  who told of files; "audit": the kernel, and that is exact
 
 local MAX_LINES = 10
 
@@ -244,13 +245,35 @@ local function merge(lines)
   return merged
 end
 
+--- Who told of files; nil: nobody.
+local function source_of(accesses)
+  if not accesses or not accesses.is_recorded then
+    return nil
+  end
+  return accesses.is_audited and (accesses.is_observed and "audit and observer" or "audit") or "observer"
+end
+
+local BY_SOURCE = {
+  audit = "refused system calls and connections, and files as the kernel's audit records name them: exact, but for a name \z
+    that was to be made, moved or removed the directory alone; what the mode of a file refuses is not among them",
+  ["audit and observer"] = "refused system calls and connections, and files: exact as the kernel's audit records name them; \z
+    what a read-only mount (EROFS) or a mask answers leaves no record, and is told as an observer saw it, who can be mistaken",
+  observer = "refused system calls and connections, and files as an observer saw them: it can be mistaken, and misses what a \z
+    program is started from",
+}
+
 --- What the record shows, and what it cannot.
-local function note_of(raw, accesses)
+local function note_of(raw, accesses, recorded)
+  local source = source_of(accesses)
   if not raw.is_recorded then
     return "refusals are not recorded: denials = off, or this host has no notifications"
-  elseif accesses and accesses.is_recorded then
-    return "refused system calls and connections, and files as an observer saw them: it can be mistaken, and misses what a \z
-      program is started from"
+  elseif source then
+    local lost = (accesses.lost or 0) > 0 and "; audit records were lost, or kept out by the host's rules: the list of files \z
+      may miss some"
+    return BY_SOURCE[source] .. (lost or "")
+  elseif recorded == "audit" then
+    return "refused system calls and connections; files that were refused are not listed: the kernel's audit records could no \z
+      longer be read"
   end
   return "refused system calls and connections; files that were refused are not listed, the program's own message names them \z
     (denials = \"paths\" lists them)"
@@ -305,7 +328,8 @@ function M.of(raw, fitted, accesses, policy)
   end)
   local denied, more = finish(lines, policy)
   more = more + raw.more + (accesses and accesses.more or 0)
-  return { denied = denied, more = more, note = note_of(raw, accesses) }
+  local note = note_of(raw, accesses, policy and policy:recorded())
+  return { denied = denied, more = more, note = note, source = source_of(accesses) }
 end
 
 return M

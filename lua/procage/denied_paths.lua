@@ -1,4 +1,5 @@
---- What the path observer saw refused, in words: what was wanted, of which path, and which clause of the profile is in the way.
+--- What the path observer saw refused, or the kernel's audit records name, in words: what was wanted, of which path, and which
+--- clause of the profile is in the way.
 
 local core = require("procage.core")
 local path = require("procage.path")
@@ -17,15 +18,18 @@ local EROFS = 30
 ---@field asks { op: string, target: string }
 ---@field rank integer
 
---- What is said of rights, the strongest first. Source: Documentation/userspace-api/landlock.rst.
+--- What is said of rights, the strongest first; `entries`: rights of a directory on what stands in it.
+--- Source: Documentation/userspace-api/landlock.rst.
 local VERBS = {
-  { op = "write", verb = "create", names = { "MAKE_REG", "MAKE_DIR", "MAKE_SYM", "MAKE_SOCK", "MAKE_FIFO", "MAKE_CHAR",
-    "MAKE_BLOCK" } },
-  { op = "write", verb = "remove", names = { "REMOVE_FILE", "REMOVE_DIR" } },
+  { op = "write", verb = "create", entries = true, names = { "MAKE_REG", "MAKE_DIR", "MAKE_SYM", "MAKE_SOCK", "MAKE_FIFO",
+    "MAKE_CHAR", "MAKE_BLOCK" } },
+  { op = "write", verb = "remove", entries = true, names = { "REMOVE_FILE", "REMOVE_DIR" } },
+  { op = "write", verb = "move or link", entries = true, names = { "REFER" } },
   { op = "write", verb = "write", names = { "WRITE_FILE", "TRUNCATE" } },
   { op = "write", verb = "change mode, owner or times of", mask = METADATA },
+  { op = "read", verb = "execute", names = { "EXECUTE" } },
   { op = "read", verb = "list", names = { "READ_DIR" } },
-  { op = "read", verb = "read", names = { "READ_FILE", "EXECUTE" } },
+  { op = "read", verb = "read", names = { "READ_FILE" } },
 }
 
 --- The table with the bits in place of their names.
@@ -40,7 +44,7 @@ local function verbs()
     for _, name in ipairs(row.names or {}) do
       mask = mask | (bits[name] or 0)
     end
-    list[i] = { op = row.op, verb = row.verb, mask = mask }
+    list[i] = { op = row.op, verb = row.verb, mask = mask, entries = row.entries }
   end
   return list
 end
@@ -75,9 +79,9 @@ local function is_too_wide(tree, home)
   return tree == nil or tree:find("^/[^/]*$") ~= nil or (home ~= nil and path.lies_in(home, tree))
 end
 
---- The directory to open for a refused path: its own, or else the path alone.
-local function tree_to_open(target, home)
-  local parent = path.parent(target)
+--- The directory to open for a refused path: its own, or else the path alone; the path itself where it is of what it holds.
+local function tree_to_open(target, home, is_about_entries)
+  local parent = is_about_entries and target or path.parent(target)
   if not is_too_wide(parent, home) then
     return parent
   elseif core.stat(target) and not is_too_wide(target, home) then
@@ -85,8 +89,8 @@ local function tree_to_open(target, home)
   end
 end
 
-local function change_for(clause, op, target, context)
-  local tree = tree_to_open(target, context.home)
+local function change_for(clause, op, target, context, is_about_entries)
+  local tree = tree_to_open(target, context.home, is_about_entries)
   if clause == "git" then
     return { git = "write" }
   elseif clause ~= "write" and clause ~= "read" or not tree then
@@ -102,6 +106,7 @@ end
 local function describe(entry, policy, list)
   local profile, survey, target = policy.fitted, policy.survey, entry.path
   local row = verb_of(entry.refused, list)
+  local is_about_entries = entry.is_about_entries and row.entries
   local clause
   if path.tree_of(target, profile.hidden) then
     clause = "hidden"
@@ -114,9 +119,9 @@ local function describe(entry, policy, list)
     clause = "write"
   end
   return {
-    what = row.verb .. " " .. target,
+    what = row.verb .. (is_about_entries and " in " or " ") .. target,
     clause = clause,
-    change = change_for(clause, row.op, target, policy.context),
+    change = change_for(clause, row.op, target, policy.context, is_about_entries),
     asks = { op = row.op, target = target },
     -- What was to be written says more than what a program looks for and does without.
     rank = row.op == "write" and 1 or clause == "hidden" and 2 or 3,

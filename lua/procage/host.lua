@@ -19,6 +19,7 @@ local json = require("procage.json")
 ---@field seccomp_filter boolean
 ---@field seccomp_notify boolean
 ---@field tcp_diag boolean  the kernel names the socket that listens at an address
+---@field landlock_audit boolean  the kernel's records of what Landlock refuses can be read
 ---@field userns boolean  with id maps written
 ---@field mountns boolean  private, tmpfs, read-only trees work in it
 ---@field mount_setattr boolean
@@ -76,6 +77,7 @@ local schema = {
   { name = "seccomp_filter", check = check.boolean, absent = false },
   { name = "seccomp_notify", check = check.boolean, absent = false },
   { name = "tcp_diag", check = check.boolean, absent = false },
+  { name = "landlock_audit", check = check.boolean, absent = false },
   { name = "userns", check = check.boolean, absent = false },
   { name = "mountns", check = check.boolean, absent = false },
   { name = "mount_setattr", check = check.boolean, absent = false },

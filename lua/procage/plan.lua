@@ -141,16 +141,30 @@ local function is_mediated(uses)
   return uses["mediated-connect"] or uses["mediated-loopback"] or false
 end
 
---- What is told of refusals, where the host and the form of the run have notifications at all.
+--- What is told of refusals, where the host and the form of the run have notifications at all; "audit": paths, by the kernel's
+--- own records. Those are of refusals alone, so whoever wants every access has the observer.
 ---@param denials "off"|"calls"|"paths"
----@return "off"|"calls"|"paths"
-function M.recorded(denials, host, supervisor)
-  return host.seccomp_notify and supervisor ~= false and denials or "off"
+---@param observes? "all"
+---@return "off"|"calls"|"paths"|"audit"
+function M.recorded(denials, host, supervisor, observes)
+  local recorded = host.seccomp_notify and supervisor ~= false and denials or "off"
+  return recorded == "paths" and host.landlock_audit and not observes and "audit" or recorded
+end
+
+--- Who tells of files. Landlock's records miss what a read-only mount or a mask answers before Landlock is asked: where the run
+--- has mounts of its own the observer looks for those beside them.
+---@param profile procage.Profile  fitted
+---@param recorded "off"|"calls"|"paths"|"audit"
+---@return { audit: boolean, observer: boolean }
+function M.file_watch(profile, recorded)
+  local uses = set_of(profile.mechanisms)
+  local audit = recorded == "audit" and uses["landlock-fs"] or false
+  return { audit = audit, observer = recorded == "paths" or recorded == "audit" and (not audit or needs_mounts(uses)) }
 end
 
 --- The filter as it is installed. A refusal that is recorded is a notification; allowed calls pay nothing for it.
 local function write_filter(out, profile, host, uses, denials)
-  local is_observed = denials == "paths"
+  local is_observed = M.file_watch(profile, denials).observer
   local bpf, message, code = core.seccomp_filter(M.filter(profile, host, uses, is_observed))
   if not bpf then
     return nil, message, code
@@ -215,6 +229,15 @@ local function write_limits(out, profile, uses)
   out:add("rlimit", { a = RLIMIT.core, value = 1 })
 end
 
+--- Denials are logged of what execs after it took on the domain: the command, and what it starts.
+local function log_flags(bits)
+  for _, row in ipairs(bits.restrict) do
+    if row.name == "LOG_NEW_EXEC_ON" then
+      return row.bit
+    end
+  end
+end
+
 --- The off policy: the command's own session, its directory and its limits, and nothing else.
 local function make_unconfined(profile)
   local out = flat.new()
@@ -227,7 +250,7 @@ end
 ---@param profile procage.Profile  fitted
 ---@param host procage.Host
 ---@param survey procage.Survey
----@param denials? "off"|"calls"|"paths"  what is recorded, as M.recorded gives it; default: calls
+---@param denials? "off"|"calls"|"paths"|"audit"  what is recorded, as M.recorded gives it; default: calls
 ---@return userdata? plan
 ---@return string? message
 ---@return integer? code
@@ -270,10 +293,11 @@ function M.make(profile, host, survey, denials)
   out:add("new_session")
   write_limits(out, profile, uses)
   out:add("chdir", { a = flat.run_text.cwd })
+  denials = denials or M.recorded("calls", host)
   if rights ~= nil then
-    out:add("landlock_restrict")
+    out:add("landlock_restrict", { value = M.file_watch(profile, denials).audit and log_flags(bits) or 0 })
   end
-  local ok, message, code = write_filter(out, profile, host, uses, denials or M.recorded("calls", host))
+  local ok, message, code = write_filter(out, profile, host, uses, denials)
   if not ok then
     return nil, message, code
   end

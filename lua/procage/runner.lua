@@ -59,7 +59,8 @@ end
 --- A hand-written host may claim less than this machine has, never more.
 local function check_host(given, real)
   for _, fact in ipairs({
-    "seccomp_filter", "seccomp_notify", "tcp_diag", "userns", "mountns", "netns", "ipcns", "pidns", "mount_setattr", "devpts",
+    "seccomp_filter", "seccomp_notify", "tcp_diag", "landlock_audit", "userns", "mountns", "netns", "ipcns", "pidns",
+    "mount_setattr", "devpts",
   }) do
     if given[fact] and not real[fact] then
       return nil, ("host: %s is claimed and this machine has it not"):format(fact)
@@ -366,7 +367,7 @@ end
 
 --- What this host lets us tell of refusals.
 function Policy:recorded()
-  return plans.recorded(self.denials, self.host, self.supervisor)
+  return plans.recorded(self.denials, self.host, self.supervisor, self.observes)
 end
 
 --- The plan, made when first needed and again when what it rests on has changed.
@@ -509,6 +510,7 @@ function Policy:programs_of(cmd, cwd)
 end
 
 local function specification(self, cmd, cwd, directory, found)
+  local watch = plans.file_watch(self.fitted, self:recorded())
   local words = self:environment(cmd.env, cmd.cwd or cwd, directory)
   local spec = {
     argv = table.move(cmd, 1, #cmd, 1, {}),
@@ -522,7 +524,8 @@ local function specification(self, cmd, cwd, directory, found)
     grace_ms = self.fitted.limits.grace_ms,
     stdin_grace_ms = self.fitted.limits.stdin_grace_ms,
     capture_bytes = self.fitted.limits.output_bytes,
-    observes = self:recorded() == "paths" and (self.observes or "refused") or nil,
+    observes = watch.observer and (watch.audit and "mounts" or self.observes or "refused") or nil,
+    is_audited = watch.audit,
   }
   local limits = self.fitted.limits
   for mechanism, name in pairs({ ["cgroup-memory"] = "memory_bytes", ["cgroup-pids"] = "processes" }) do

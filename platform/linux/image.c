@@ -214,6 +214,8 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	fill_array(&to, image->envp_offset, command->envp);
 	fill_array(&to, image->programs_offset, command->programs);
 	put_chosen(image, command);
+	if (command->domain_name)
+		strncpy(image->domain_name, command->domain_name, sizeof(image->domain_name) - 1);
 	put_run_texts(&to, image, command);
 	if (!has_run_texts(plan, image)) {
 		free(image);

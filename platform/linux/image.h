@@ -58,6 +58,7 @@ struct pc_image {
 	uint32_t chosen_major, chosen_minor;		   /* PC_IMAGE_CHOSEN, as statx(2) says them */
 	uint64_t chosen_ino;
 	int64_t chosen_ctime_ns;
+	char domain_name[16]; /* what a process is called while it takes on the domain; empty: as it is */
 };
 
 enum pc_status_kind {

@@ -90,7 +90,7 @@ static const struct observed {
 
 struct pc_observer {
 	struct pc_path_rules *rules;
-	bool keeps_all;
+	enum pc_observes keeps;
 	struct pc_access_log log;
 	/* of the call at hand */
 	uint32_t tid;
@@ -102,7 +102,7 @@ static void note(struct pc_observer *o, const char *path, uint64_t wanted, uint6
 {
 	struct pc_access *entry;
 
-	if (!refused && !o->keeps_all)
+	if (!refused && o->keeps != PC_OBSERVES_ALL)
 		return;
 	entry = pc_access_log_entry(&o->log, path);
 	if (!entry)
@@ -303,8 +303,13 @@ static void judge(struct pc_observer *o, const struct found *object, const char 
 {
 	bool is_plain = S_ISREG(object->st.st_mode) || S_ISDIR(object->st.st_mode);
 	uint64_t refused = pc_path_rules_refused(o->rules, object->path, wanted), writes = wanted & ~(uint64_t)READS;
+	bool is_hidden = refused && pc_path_rules_hide(o->rules, object->path);
 	struct statvfs mount;
 	int error = EACCES;
+
+	/* Landlock's own word is had elsewhere; a mask is closed by its mode first. */
+	if (o->keeps == PC_OBSERVES_MOUNTS && !is_hidden)
+		refused = 0;
 
 	/* The kernel looks at the mount before it asks Landlock. */
 	if (is_plain && writes && fstatvfs(object->fd, &mount) == 0 && mount.f_flag & ST_RDONLY) {
@@ -312,7 +317,7 @@ static void judge(struct pc_observer *o, const struct found *object, const char 
 		error = EROFS;
 	}
 	/* The mode of a mask is ours. */
-	if (refused && !pc_path_rules_hide(o->rules, object->path) && is_closed_by_mode(object, wanted))
+	if (refused && !is_hidden && is_closed_by_mode(object, wanted))
 		refused = 0;
 	note(o, reported, wanted, refused, error);
 }
@@ -502,7 +507,7 @@ static void look(struct pc_observer *o, const struct observed *call, const struc
 
 /* ---- opening and closing -------------------------------------------------------------------------------------------------- */
 
-int pc_observer_open(const struct pc_plan *plan, const char *directory, bool keeps_all, struct pc_observer **opened)
+int pc_observer_open(const struct pc_plan *plan, const char *directory, enum pc_observes keeps, struct pc_observer **opened)
 {
 	struct pc_observer *o = calloc(1, sizeof(*o));
 	int rc;
@@ -514,9 +519,9 @@ int pc_observer_open(const struct pc_plan *plan, const char *directory, bool kee
 		free(o);
 		return rc;
 	}
-	o->keeps_all = keeps_all;
-	o->log.most = keeps_all ? MAX_ALL : MAX_REFUSED;
-	o->log.seen.is_recorded = true;
+	o->keeps = keeps;
+	o->log.most = keeps == PC_OBSERVES_ALL ? MAX_ALL : MAX_REFUSED;
+	o->log.seen.is_recorded = o->log.seen.is_observed = true;
 	o->root_fd = -1;
 	*opened = o;
 	return 0;

@@ -11,7 +11,7 @@ struct pc_observer;
 struct seccomp_data;
 
 /* Of a run under `plan` with its private `directory` (or NULL). Returns 0 or -ENOMEM. */
-int pc_observer_open(const struct pc_plan *plan, const char *directory, bool keeps_all, struct pc_observer **opened);
+int pc_observer_open(const struct pc_plan *plan, const char *directory, enum pc_observes keeps, struct pc_observer **opened);
 
 /* Looks at one call of thread `tid`, which waits meanwhile. */
 void pc_observe(struct pc_observer *observer, uint32_t tid, const struct seccomp_data *data);

@@ -10,6 +10,7 @@
 #include "sys.h"
 
 #include <asm/fcntl.h>
+#include <linux/prctl.h>
 
 #define AT_CWD		 (-100)
 #define AT_REMOVEDIR_BIT 0x200
@@ -188,6 +189,27 @@ static int enter_op(struct walk *walk, const struct pc_op *op)
 	}
 }
 
+/*
+ * The kernel keeps the name that a process has at this moment, and tells it with the first record of the domain: so a run knows
+ * its own. Nobody else learns it in time, and a number of a process may come back. Source: landlock's get_current_details().
+ */
+static int restrict_self(const struct pc_image *image, int ruleset_fd, uint32_t flags)
+{
+	char before[16];
+	int rc;
+
+	if (!image->domain_name[0])
+		return pc_landlock_restrict(ruleset_fd, flags);
+	rc = pc_sys_prctl(PR_GET_NAME, (unsigned long)pc_ptr(before), 0, 0, 0);
+	if (rc == 0)
+		rc = pc_sys_prctl(PR_SET_NAME, (unsigned long)pc_ptr(image->domain_name), 0, 0, 0);
+	if (rc == 0)
+		rc = pc_landlock_restrict(ruleset_fd, flags);
+	if (rc == 0)
+		rc = pc_sys_prctl(PR_SET_NAME, (unsigned long)pc_ptr(before), 0, 0, 0);
+	return rc;
+}
+
 static int command_op(struct walk *walk, const struct pc_op *op)
 {
 	switch (op->code) {
@@ -198,7 +220,7 @@ static int command_op(struct walk *walk, const struct pc_op *op)
 	case PC_OP_CHDIR:
 		return change_directory(text_of(walk, op->a));
 	case PC_OP_LANDLOCK_RESTRICT:
-		return pc_landlock_restrict(walk->ruleset_fd, (uint32_t)op->value);
+		return restrict_self(walk->image, walk->ruleset_fd, (uint32_t)op->value);
 	default:
 		return -22; /* EINVAL: pc_become_command() takes the rest */
 	}
@@ -282,7 +304,7 @@ int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd)
 	ops = plan_ops(image, &walk, &count);
 	for (i = 0; i < count; i++)
 		if (ops[i].code == PC_OP_LANDLOCK_RESTRICT)
-			return pc_landlock_restrict(ruleset_fd, (uint32_t)ops[i].value);
+			return restrict_self(image, ruleset_fd, (uint32_t)ops[i].value);
 	return 0;
 }
 

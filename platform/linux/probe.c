@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "image.h"
 #include "sys.h"
+#include "audit.h"
 #include "tcp_diag.h"
 #include "uapi.h"
 
@@ -245,6 +246,7 @@ static int plain_child(void *arg)
 
 	settle(trial, PC_FACT_CLOSE_RANGE, try_close_range(trial));
 	settle(trial, PC_FACT_TCP_DIAG, try_tcp_diag(trial));
+	settle(trial, PC_FACT_LANDLOCK_AUDIT, pc_audit_try(&trial->step));
 	if (trial->ruleset_fd >= 0)
 		settle(trial, PC_FACT_LANDLOCK, try_landlock(trial));
 	settle(trial, PC_FACT_SECCOMP_FILTER, try_filter(trial));
@@ -552,7 +554,7 @@ static int reap_plain(struct trial *trial, int pid, int pidfd)
 static void try_plain(struct pc_host *host)
 {
 	const unsigned int facts = BIT(PC_FACT_LANDLOCK) | BIT(PC_FACT_SECCOMP_FILTER) | BIT(PC_FACT_SECCOMP_NOTIFY) |
-				   BIT(PC_FACT_CLOSE_RANGE) | BIT(PC_FACT_TCP_DIAG);
+				   BIT(PC_FACT_CLOSE_RANGE) | BIT(PC_FACT_TCP_DIAG) | BIT(PC_FACT_LANDLOCK_AUDIT);
 	struct trial trial = { .host = host, .wanted = facts, .step = "landlock_create_ruleset" };
 	cleanup_fd int ruleset_fd = -1;
 	int pid, pidfd = -1;

@@ -1,4 +1,5 @@
 /* One whole run: the command's streams as pipes of ours, spawn, supervision. */
+#include "audit.h"
 #include "cleanup.h"
 #include "notify.h"
 #include "observe.h"
@@ -177,10 +178,11 @@ static void take_terminal(struct pipes *pipes, struct pc_process *process)
 
 /* Takes the pipes' other ends and the run's descriptors, whether or not it goes well. */
 static int supervise(struct pipes *pipes, const struct pc_run *run, const struct pc_process *process, struct pc_notify *notify,
-		     bool is_live, struct pc_supervisor **supervisor)
+		     struct pc_audit *audit, bool is_live, struct pc_supervisor **supervisor)
 {
 	struct pc_supervision how = {
 		.notify = notify,
+		.audit = audit,
 		.timeout_ms = run->timeout_ms,
 		.grace_ms = run->grace_ms,
 		.input_grace_ms = run->input_grace_ms,
@@ -207,31 +209,52 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, const struct
 
 /* Without memory for it nothing is reported, and the run's own rules hold as ever. */
 static void observe(const struct pc_plan *plan, const struct pc_command *command, const struct pc_run *run,
-		    struct pc_notify *notify)
+		    struct pc_notify *notify, bool is_audited)
 {
+	enum pc_observes observes = run->observes;
 	struct pc_observer *observer;
 
-	if (!notify || run->observes == PC_OBSERVES_NONE)
+	if (!notify || observes == PC_OBSERVES_NONE)
 		return;
-	if (pc_observer_open(plan, command->directory, run->observes == PC_OBSERVES_ALL, &observer) == 0)
+	if (observes == PC_OBSERVES_MOUNTS && !is_audited)
+		observes = PC_OBSERVES_REFUSED;
+	if (pc_observer_open(plan, command->directory, observes, &observer) == 0)
 		pc_notify_observe(notify, observer);
+}
+
+/* Before there is anything to be recorded. Where it fails after all nothing is reported, and the outcome says so. */
+static struct pc_audit *listen_to_audit(struct pc_command *command, char name[PC_AUDIT_NAME])
+{
+	struct pc_audit *audit;
+
+	if (pc_audit_make_name(name) < 0 || pc_audit_open(name, &audit) < 0)
+		return NULL;
+	command->domain_name = name;
+	return audit;
 }
 
 static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, struct pc_command *command,
 			  const struct pc_run *run, bool is_live, struct pipes *pipes, struct pc_supervisor **supervisor,
 			  struct pc_failure *failure)
 {
+	char domain_name[PC_AUDIT_NAME];
+	struct pc_audit *audit = NULL;
 	struct pc_notify *notify = NULL;
 	struct pc_process process;
 	int rc;
 
+	if (run->is_audited)
+		audit = listen_to_audit(command, domain_name);
 	command->has_terminal = run->has_terminal;
 	command->stdin_fd = pipes->in[0];
 	command->stdout_fd = pipes->out[1];
 	command->stderr_fd = run->is_merged ? pipes->out[1] : pipes->err[1];
 	rc = pc_spawn(plan, plan_bytes, plan_size, command, &process, failure);
-	if (rc < 0)
+	command->domain_name = NULL;
+	if (rc < 0) {
+		pc_audit_close(audit, NULL);
 		return rc;
+	}
 	/* The command's ends: while we held them, its streams would never end. */
 	if (pipes->in[0] >= 0)
 		close(pc_take_fd(&pipes->in[0]));
@@ -246,9 +269,9 @@ static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, si
 		 * kernel, which opens nothing.
 		 */
 		pc_notify_open(plan, process.listener_fd, process.broker_fd, &notify);
-		observe(plan, command, run, notify);
+		observe(plan, command, run, notify, audit != NULL);
 	}
-	return supervise(pipes, run, &process, notify, is_live, supervisor);
+	return supervise(pipes, run, &process, notify, audit, is_live, supervisor);
 }
 
 /* To the end. An error ends the run too. */

@@ -5,6 +5,7 @@
  * status pipe, never from winning a wait(2). The run is over when init is dead, and with it everything that the run started;
  * a descriptor that someone still holds does not keep it.
  */
+#include "audit.h"
 #include "capture.h"
 #include "cgroup.h"
 #include "cleanup.h"
@@ -42,6 +43,7 @@ enum {
 	WATCH_WAKE,
 	WATCH_LISTENER,
 	WATCH_BROKER,
+	WATCH_AUDIT,
 	WATCHES
 };
 
@@ -343,6 +345,7 @@ static void fill_polls(const struct pc_supervisor *s, struct pollfd *polls)
 	polls[WATCH_CANCEL] = (struct pollfd) { .fd = s->how.cancel_fd, .events = POLLIN };
 	polls[WATCH_WAKE] = (struct pollfd) { .fd = s->how.wake_fd, .events = POLLIN };
 	polls[WATCH_LISTENER] = polls[WATCH_BROKER] = (struct pollfd) { .fd = -1 };
+	polls[WATCH_AUDIT] = (struct pollfd) { .fd = s->how.audit ? pc_audit_fd(s->how.audit) : -1, .events = POLLIN };
 	if (s->how.notify) {
 		polls[WATCH_LISTENER] = (struct pollfd) { .fd = pc_notify_listener(s->how.notify), .events = POLLIN };
 		polls[WATCH_BROKER].fd = pc_notify_broker(s->how.notify);
@@ -451,6 +454,8 @@ static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 		pc_notify_serve_listener(s->how.notify);
 	else if (polls[WATCH_LISTENER].revents)
 		pc_notify_drop_listener(s->how.notify);
+	if (polls[WATCH_AUDIT].revents)
+		pc_audit_read(s->how.audit);
 	if (polls[WATCH_INIT].revents)
 		note_death(s);
 }
@@ -617,6 +622,7 @@ static void end(struct pc_supervisor *s)
 	/* Whatever became of init: nothing in the cgroup outlives this. */
 	pc_cgroup_close(s->process.cgroup, &s->result.memory_kills);
 	pc_notify_close(s->how.notify, &s->result);
+	pc_audit_close(s->how.audit, &s->result.accesses);
 	close_at(&s->process.pidfd);
 	close_at(&s->process.status_fd);
 	close_at(&s->process.control_fd);

@@ -1,6 +1,7 @@
 --- denials = "paths": the observer names the files that were refused, and its word is the kernel's.
 
 local box = require("spec.support.box")
+local host_room = require("procage.host")
 
 --- Does each of many things and says of each whether it was refused: what the observer is compared with.
 local MANY = [[
@@ -46,6 +47,15 @@ for name, path, way in ways:
         print("absent" if e.errno == 2 and path != H + "/secret" else "refused", path)
 ]]
 
+local CONFIG = { denials = "paths", hidden = { "~/secret" } }
+
+--- The observer alone, on a host too whose audit records can be read.
+local function new_box()
+  local host = host_room.complete(box.host())
+  host.landlock_audit = false
+  return box.new({ config = CONFIG, host = host })
+end
+
 local function set_up(b)
   for _, name in ipairs({ "file", "written", "dots", "link", "rel", "cut", "gone", "taken" }) do
     b:write("outside/" .. name, "x")
@@ -54,8 +64,6 @@ local function set_up(b)
   b:write("workspace/mine", "x")
   b:write("home/secret", "s3cret")
 end
-
-local CONFIG = { denials = "paths", hidden = { "~/secret" } }
 
 --- "went PATH", "refused PATH": a table of words by path.
 local function words_by_path(text)
@@ -69,7 +77,7 @@ end
 describe("the path observer", function()
   it("names exactly what was refused, however it was spelled", function()
     box.skip_unless("seccomp_notify")
-    local b <close> = box.new({ config = CONFIG })
+    local b <close> = new_box()
     set_up(b)
     local outcome = b:run(box.python(MANY))
     assert.equal(0, outcome.status, outcome.stderr)
@@ -92,7 +100,7 @@ describe("the path observer", function()
 
   it("tells it with what would allow it, but for what is hidden", function()
     box.skip_unless("seccomp_notify")
-    local b <close> = box.new({ config = CONFIG })
+    local b <close> = new_box()
     set_up(b)
     local outcome = b:run("cat ~/secret; echo > $OUTSIDE/written; false")
     local by_clause = {}
@@ -111,7 +119,7 @@ describe("the path observer", function()
 
   it("changes nothing of what a run can do, and sees nothing unless it is asked", function()
     box.skip_unless("seccomp_notify")
-    local b <close> = box.new({ config = CONFIG })
+    local b <close> = new_box()
     set_up(b)
     local work = "mkdir d && echo x > d/f && ln -s d/f l && cat l && mv d/f d/g && chmod 600 d/g && rm -r d l; "
       .. "true > /dev/stderr"
@@ -125,7 +133,7 @@ describe("the path observer", function()
 
   it("stays bounded whatever a command touches", function()
     box.skip_unless("seccomp_notify")
-    local b <close> = box.new({ config = CONFIG })
+    local b <close> = new_box()
     local outcome = b:run(box.python([[
 import os
 for i in range(2000):

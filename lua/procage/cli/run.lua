@@ -55,7 +55,7 @@ local ORDER = {
 local SHAPES = {
   usage = { order = { "user_us", "system_us", "max_rss_kib" } },
   denials = {
-    order = { "denied", "more", "note" },
+    order = { "denied", "more", "note", "source" },
     fields = { denied = { list = { order = { "text", "kind", "clause", "errno", "count", "allow", "config" } } } },
   },
   appeared = { list = { order = { "path", "moved_to", "is_change" } } },
