@@ -49,6 +49,27 @@ function M.resolve(name)
   return directory .. "/" .. name .. ".lua"
 end
 
+--- What was met before, by its source: a program that loads many policies parses our modules and the shipped lists twice.
+---@type table<string, { text: string, code?: string|false }>
+local met_before = {}
+
+--- A text of ours, compiled; nil the first time, which is the only one in most programs, and when it is not well-formed, for
+--- the closed state to say so.
+---@param text string
+---@param source string
+---@return string?
+local function once_compiled(text, source)
+  local known = met_before[source]
+  if not known or known.text ~= text then
+    met_before[source] = { text = text }
+    return nil
+  elseif known.code == nil then
+    local chunk = load(text, source, "t")
+    known.code = chunk and string.dump(chunk) or false
+  end
+  return known.code or nil
+end
+
 --- One of our own modules as the closed state loads it: what the program carries, else the file that `require` would take.
 ---@param name string
 ---@return string
@@ -58,18 +79,21 @@ local function own_code(name)
     return code
   end
   local file = assert(package.searchpath(name, package.path))
-  return assert(M.read_file(file))
+  local text = assert(M.read_file(file))
+  return once_compiled(text, "@procage/" .. name:match("[^.]*$") .. ".lua") or text
 end
 
 local TRUSTED = { "procage.check", "procage.declared", "procage.nearest", "procage.path", "procage.profile" }
 
---- A shipped policy as the program carries it, compiled, when the text is that one to the letter. The chunk is ours: no script
---- brings one.
+--- A shipped policy compiled: as the program carries it when the text is that one to the letter, else here. The chunk is ours:
+--- no script brings one.
 ---@param text string
 ---@param file string
+---@param is_ours boolean  it lies where the shipped ones are
 ---@return string?
-local function compiled(text, file)
-  return core.carried_policy(text, M.source(file))
+local function compiled(text, file, is_ours)
+  local source = M.source(file)
+  return core.carried_policy(text, source) or is_ours and once_compiled(text, source) or nil
 end
 
 --- What a script is called in messages: names that begin with procage/ are our own modules'.
@@ -97,7 +121,7 @@ local function read_shipped(text, options, found)
         entry.text, entry.message = (options.read_file or M.read_file)(file)
       end
       if entry.text then
-        entry.code = compiled(entry.text, entry.file)
+        entry.code = compiled(entry.text, entry.file, not options.resolve and not options.read_file)
         read_shipped(entry.text, options, found)
       end
     end
@@ -142,7 +166,7 @@ function M.run(kind, text, file, options, more)
   local data = {
     kind = kind,
     text = text,
-    code = compiled(text, file),
+    code = compiled(text, file, options and options.is_ours or false),
     file = file,
     trusted = trusted,
     shipped = read_shipped(text, options or {}, {}),
