@@ -3,6 +3,7 @@
 
 local core = require("procage.core")
 local path = require("procage.path")
+local startup = require("procage.startup")
 
 local M = {}
 
@@ -59,13 +60,13 @@ local function verb_of(refused, list)
 end
 
 --- Names that stay as they are inside a writable tree: of git, of the operator's read_only, or a hand-off name.
-local function protected_clause(target, profile, survey)
-  if path.tree_of(target, profile.read_only) then
+local function protected_clause(target, view)
+  if path.tree_in(target, view.read_only) then
     return "read_only"
   elseif ("/" .. target .. "/"):find("/.git/", 1, true) or target:match("%.git$") then
     return "git"
   end
-  local covering = path.tree_of(target, survey.protected)
+  local covering = path.tree_in(target, view.protected)
   for _, component in ipairs(path.components(covering or "")) do
     if component == ".git" then
       return "git"
@@ -80,48 +81,77 @@ local function is_too_wide(tree, home)
 end
 
 --- The directory to open for a refused path: its own, or else the path alone; the path itself where it is of what it holds.
-local function tree_to_open(target, home, is_about_entries)
+--- None for what others run.
+local function tree_to_open(target, op, policy, is_about_entries)
+  local home, judge = policy.context.home, op == "write" and startup.of(policy)
+  if judge and judge:reason(target) then
+    return nil
+  end
   local parent = is_about_entries and target or path.parent(target)
-  if not is_too_wide(parent, home) then
+  if not is_too_wide(parent, home) and not (judge and judge:reason(parent)) then
     return parent
   elseif core.stat(target) and not is_too_wide(target, home) then
     return target
   end
 end
 
-local function change_for(clause, op, target, context, is_about_entries)
-  local tree = tree_to_open(target, context.home, is_about_entries)
+local function change_for(clause, op, target, policy, is_about_entries)
   if clause == "git" then
     return { git = "write" }
-  elseif clause ~= "write" and clause ~= "read" or not tree then
+  elseif clause ~= "write" and clause ~= "read" then
     return nil
   end
-  return op == "write" and { writable = { tree } } or { readable = { tree } }
+  local tree = tree_to_open(target, op, policy, is_about_entries)
+  return tree and (op == "write" and { writable = { tree } } or { readable = { tree } }) or nil
+end
+
+local function set_of(list)
+  local set = {}
+  for _, item in ipairs(list) do
+    set[item] = true
+  end
+  return set
+end
+
+--- What each path is looked up in: there may be tens of thousands.
+local function view_of(policy)
+  local profile, survey = policy.fitted, policy.survey
+  local view = {
+    verbs = verbs(), hidden = set_of(profile.hidden), above_hidden = {}, read_only = set_of(profile.read_only),
+    write = set_of(survey.write), protected = set_of(survey.protected),
+  }
+  for _, place in ipairs(profile.hidden) do
+    view.above_hidden["/"] = true
+    for _, above in ipairs(path.above(place)) do
+      view.above_hidden[above] = true
+    end
+  end
+  return view
 end
 
 ---@param entry table  one of raw.accesses
 ---@param policy procage.Policy
----@param list table
+---@param view table
 ---@return procage.DeniedPath
-local function describe(entry, policy, list)
-  local profile, survey, target = policy.fitted, policy.survey, entry.path
-  local row = verb_of(entry.refused, list)
+local function describe(entry, policy, view)
+  local target = entry.path
+  local row = verb_of(entry.refused, view.verbs)
   local is_about_entries = entry.is_about_entries and row.entries
   local clause
-  if path.tree_of(target, profile.hidden) then
+  if path.tree_in(target, view.hidden) then
     clause = "hidden"
   elseif row.op == "read" then
     -- A directory above something hidden is granted name by name.
-    clause = path.any_beneath(profile.hidden, { target }) and "hidden" or "read"
-  elseif path.tree_of(target, survey.write) and (path.tree_of(target, survey.protected) or entry.errno == EROFS) then
-    clause = protected_clause(target, profile, survey)
+    clause = view.above_hidden[target] and "hidden" or "read"
+  elseif path.tree_in(target, view.write) and (path.tree_in(target, view.protected) or entry.errno == EROFS) then
+    clause = protected_clause(target, view)
   else
     clause = "write"
   end
   return {
     what = row.verb .. (is_about_entries and " in " or " ") .. target,
     clause = clause,
-    change = change_for(clause, row.op, target, policy.context, is_about_entries),
+    change = change_for(clause, row.op, target, policy, is_about_entries),
     asks = { op = row.op, target = target },
     -- What was to be written says more than what a program looks for and does without.
     rank = row.op == "write" and 1 or clause == "hidden" and 2 or 3,
@@ -132,10 +162,11 @@ end
 ---@param policy procage.Policy
 ---@return { entry: table, denied: procage.DeniedPath }[]
 function M.of(accesses, policy)
-  local list, found = verbs(), {}
+  local found, view = {}, nil
   for _, entry in ipairs(accesses) do
     if entry.refused ~= 0 then
-      found[#found + 1] = { entry = entry, denied = describe(entry, policy, list) }
+      view = view or view_of(policy)
+      found[#found + 1] = { entry = entry, denied = describe(entry, policy, view) }
     end
   end
   return found

@@ -1,10 +1,11 @@
 --- From what a command was seen to do with files to the smallest policy that lets it: pure, but for asking whether a path is
---- there. What is hidden or a hand-off name is never proposed, however often it was wanted.
+--- there. What is hidden, a hand-off name or run by others (procage.startup) is never proposed, however often it was wanted.
 
 local core = require("procage.core")
 local path = require("procage.path")
 local quote = require("procage.quote")
 local reports = require("procage.report")
+local startup = require("procage.startup")
 
 local M = {}
 
@@ -44,6 +45,53 @@ local function bits()
   return writes | 1 << 32 -- mode, owner, times
 end
 
+local function set_of(list)
+  local set = {}
+  for _, item in ipairs(list) do
+    set[item] = true
+  end
+  return set
+end
+
+---@class procage.LearnView
+---@field home? string
+---@field workspace string
+---@field hidden table<string, boolean>
+---@field above_hidden table<string, boolean>  directories that hold something hidden
+---@field granted table<string, boolean>
+---@field protected table<string, boolean>
+---@field roots table<string, boolean>  where hand-off names count, in lower case
+---@field names table<string, boolean>  hand-off names, in lower case
+---@field own table<string, boolean>
+---@field system table<string, boolean>
+---@field startup procage.Startup
+
+--- What each path is looked up in: a run uses tens of thousands.
+---@return procage.LearnView
+local function view_of(policy)
+  local survey, context = policy.survey, policy.context
+  local view = {
+    home = context.home ~= "/" and context.home or nil,
+    workspace = context.workspace,
+    hidden = set_of(policy.fitted.hidden), above_hidden = {},
+    granted = set_of(survey.write), protected = set_of(survey.protected),
+    roots = {}, names = {}, own = set_of(OWN), system = set_of(SYSTEM),
+    startup = startup.of(policy),
+  }
+  for _, place in ipairs(policy.fitted.hidden) do
+    for _, above in ipairs(path.above(place)) do
+      view.above_hidden[above] = true
+    end
+  end
+  for _, root in ipairs(survey.watch.roots) do
+    view.roots[root:lower()] = true
+  end
+  for _, name in ipairs(survey.watch.names) do
+    view.names["/" .. name:lower()] = name ~= ".git" or nil
+  end
+  return view
+end
+
 --- How deep a directory below home says whose it is: ~/.config/git, ~/.local/share/x, ~/go.
 local function depth_at_home(names)
   if names[1] == ".local" then
@@ -52,35 +100,39 @@ local function depth_at_home(names)
   return (names[1] == ".config" or names[1] == ".cache" or names[1] == "Library") and 2 or 1
 end
 
---- The tree that a path is generalised to, unless that would take in something hidden.
-local function tree_for(target, is_write, context, hidden)
-  local tree = not is_write and path.tree_of(target, SYSTEM)
-  if tree and not path.lies_in(context.workspace, tree) and not (context.home and path.lies_in(context.home, tree)) then
+--- Too wide for an entry: a directory at the top or above a home, or one that holds something hidden or, for writing, something
+--- that others run.
+---@param view procage.LearnView
+local function is_wide(tree, is_write, view)
+  return tree:find("^/[^/]*$") ~= nil or view.above_hidden[tree] ~= nil
+    or view.home ~= nil and path.lies_in(view.home, tree)
+    or is_write and view.startup:is_above(tree)
+end
+
+--- The tree that a path is generalised to, unless that is too wide.
+---@param view procage.LearnView
+local function tree_for(target, is_write, view)
+  local home = view.home
+  local tree = not is_write and path.tree_in(target, view.system)
+  if tree and not path.lies_in(view.workspace, tree) and not (home and path.lies_in(home, tree)) then
     return tree
-  elseif context.home and path.lies_in(target, context.home) and target ~= context.home then
-    local names = path.components(target:sub(#context.home + 2))
+  elseif home and path.lies_in(target, home) and target ~= home then
+    local names = path.components(target:sub(#home + 2))
     local depth = depth_at_home(names)
     -- A file at that depth is itself; a directory's name is followed by more.
-    tree = path.join(context.home, table.concat(names, "/", 1, math.min(depth, #names)))
+    tree = path.join(home, table.concat(names, "/", 1, math.min(depth, #names)))
   else
     tree = path.parent(target) or target
   end
-  local is_wide = tree == "/" or (context.home and path.lies_in(context.home, tree))
-  if is_wide or path.any_beneath(hidden, { tree }) then
-    return target
-  end
-  return tree
+  return is_wide(tree, is_write, view) and target or tree
 end
 
 --- Trees without those that lie in another, sorted.
 local function tidy(set)
-  local list, kept = {}, {}
+  local kept = {}
   for tree in pairs(set) do
-    list[#list + 1] = tree
-  end
-  table.sort(list)
-  for _, tree in ipairs(path.sort_by_depth(list)) do
-    if not path.tree_of(tree, kept) then
+    local parent = tree ~= "/" and path.parent(tree)
+    if not parent or not path.tree_in(parent, set) then
       kept[#kept + 1] = tree
     end
   end
@@ -88,17 +140,17 @@ local function tidy(set)
   return kept
 end
 
---- Many files of one directory are the directory, where it holds nothing hidden and is not too wide.
-local function gather(set, context, hidden)
+--- Many files of one directory are the directory, where that is not too wide.
+local function gather(set, is_write, view)
   local count = {}
   for tree in pairs(set) do
     local parent = path.parent(tree)
-    if parent and parent ~= "/" and not (context.home and path.lies_in(context.home, parent)) then
+    if parent then
       count[parent] = (count[parent] or 0) + 1
     end
   end
   for parent, n in pairs(count) do
-    if n > FEW and not path.any_beneath(hidden, { parent }) then
+    if n > FEW and not is_wide(parent, is_write, view) then
       set[parent] = true
     end
   end
@@ -109,21 +161,25 @@ local function last_component_in_git(target)
   return target:match("/%.git/([^/]+)") or (target:match("/%.git$") and "")
 end
 
---- Whether nobody may be offered it, and why.
-local function closed(target, policy)
-  if path.tree_of(target, policy.fitted.hidden) then
-    return "hidden"
-  elseif path.tree_of(target, policy.survey.protected) and not last_component_in_git(target) then
-    return "a file that others run"
-  end
-  local name = target:lower()
-  for _, root in ipairs(policy.survey.watch.roots) do
-    for _, wanted in ipairs(policy.survey.watch.names) do
-      local at = path.join(root, wanted):lower()
-      if wanted ~= ".git" and (name == at or name:sub(1, #at + 1) == at .. "/") then
-        return "a file that others run"
-      end
+--- Whether a hand-off name of the run's own trees is on the way to it.
+---@param view procage.LearnView
+local function is_handed_off(target, view)
+  local lowered = target:lower()
+  for at in lowered:gmatch("()/") do
+    if view.roots[lowered:sub(1, at - 1)] and path.tree_in("/" .. lowered:sub(at + 1), view.names) then
+      return true
     end
+  end
+  return false
+end
+
+--- Whether nobody may be offered it, and why.
+---@param view procage.LearnView
+local function closed(target, view)
+  if path.tree_in(target, view.hidden) then
+    return "hidden"
+  elseif path.tree_in(target, view.protected) and not last_component_in_git(target) or is_handed_off(target, view) then
+    return view.startup:name_reason(target) or "a file that others run"
   end
 end
 
@@ -141,8 +197,7 @@ end
 ---@param denials procage.Denials
 ---@return procage.Learned
 function M.of(accesses, policy, denials)
-  local context, survey = policy.context, policy.survey
-  local hidden, writes = policy.fitted.hidden, bits()
+  local survey, view, writes = policy.survey, view_of(policy), bits()
   local learned = { left_out = {}, git = "read", files = #accesses, caches = {}, unused = {} }
   local read, write, used, told = {}, {}, {}, {}
   local function leave_out(target, why)
@@ -151,15 +206,27 @@ function M.of(accesses, policy, denials)
       table.insert(learned.left_out, { path = target, why = why })
     end
   end
+  local function take(target, is_write)
+    local is_home = view.home and path.lies_in(target, view.home)
+    if not is_home and path.tree_in(target, view.own) then
+      return
+    end
+    local why = is_write and view.startup:reason(target)
+    if why then
+      return leave_out(target, why)
+    end
+    local set = is_write and write or read
+    set[tree_for(target, is_write, view)] = true
+  end
   for _, entry in ipairs(accesses) do
     local target, is_write = entry.path, entry.wanted & writes ~= 0
-    local why = closed(target, policy)
-    local granted = path.tree_of(target, survey.write)
+    local why = closed(target, view)
+    local granted = path.tree_in(target, view.granted)
     if why then
       if is_write or why == "hidden" then
         leave_out(target, why)
       end
-    elseif context.home and path.lies_in(context.home, target) then
+    elseif target == "/" or view.home and path.lies_in(view.home, target) then
       -- A listing of the home says nothing, and to write in it itself is asked for by name.
       if is_write then
         leave_out(target, "too much for one entry")
@@ -168,12 +235,11 @@ function M.of(accesses, policy, denials)
       git_mode(learned, target, leave_out)
     elseif granted then
       used[granted] = used[granted] or is_write
-    elseif not path.tree_of(target, OWN) then
-      local set = is_write and write or read
-      set[tree_for(target, is_write, context, hidden)] = true
+    else
+      take(target, is_write)
     end
   end
-  learned.read, learned.write = gather(read, context, hidden), gather(write, context, hidden)
+  learned.read, learned.write = gather(read, false, view), gather(write, true, view)
   for _, tree in ipairs(survey.write) do
     if tree ~= policy.profile.workspace then
       table.insert(used[tree] and learned.caches or learned.unused, tree)

@@ -196,6 +196,34 @@ function M.any_beneath(list, trees)
   return false
 end
 
+--- The directories above an absolute path in its one spelling, the nearest first; without the root.
+---@param text string
+---@return string[]
+function M.above(text)
+  local list, at = {}, match(text, "^(.+)/")
+  while at do
+    list[#list + 1] = at
+    at = match(at, "^(.+)/")
+  end
+  return list
+end
+
+--- The innermost key of `set` that `text` lies in: for thousands of paths, each climbs to its ancestors. All absolute and in
+--- their one spelling.
+---@param text string
+---@param set table<string, any>
+---@return string?
+function M.tree_in(text, set)
+  local at = text
+  while at do
+    if set[at] ~= nil then
+      return at
+    end
+    at = match(at, "^(.+)/")
+  end
+  return set["/"] ~= nil and "/" or nil
+end
+
 --- `~` and `~/x` become paths in `home`. `~user` stays as it is: it needs the password file.
 ---@param text string
 ---@param home string

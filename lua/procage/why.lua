@@ -8,6 +8,7 @@ local model = require("procage.model")
 local path = require("procage.path")
 local remedy = require("procage.remedy")
 local shipped = require("procage.shipped")
+local startup = require("procage.startup")
 local survey_room = require("procage.survey")
 
 ---@class procage.WhyChange
@@ -159,6 +160,13 @@ local function place_of(object)
   return object.kind == "absent" and path.parent(object.path) or object.path
 end
 
+--- The place to open for writing, and why nobody is offered it.
+local function place_to_write(policy, object)
+  local place, judge = place_of(object), startup.of(policy)
+  local why = judge:reason(object.path) or judge:reason(place)
+  return place, why and why .. ": never offered"
+end
+
 --- Entries of a configuration's list that name the item.
 local function without(policy, key, item)
   local tries = {}
@@ -193,15 +201,24 @@ end
 --- What might allow it, smallest first.
 local ALLOW = {
   write = function(policy, _, object)
-    local place = place_of(object)
-    return is_too_wide(place, policy.context.home) and {} or { { change = { writable = { place } } } }
+    local place, why = place_to_write(policy, object)
+    if why or is_too_wide(place, policy.context.home) then
+      return {}, why
+    end
+    return { { change = { writable = { place } } } }
   end,
   read = function(policy, _, object)
     return is_too_wide(object.path, policy.context.home) and {} or { { change = { readable = { object.path } } } }
   end,
-  tmp = function(_, op, object)
+  tmp = function(policy, op, object)
     local key = (op == "write" or op == "bind") and "writable" or "readable"
-    local place = place_of(object)
+    local place, why = place_of(object), nil
+    if key == "writable" then
+      place, why = place_to_write(policy, object)
+    end
+    if why then
+      return {}, why
+    end
     return #path.components(place) < 2 and {} or { { change = { [key] = { place } } } }
   end,
   hidden = function(policy, _, _, verdict)
@@ -257,12 +274,15 @@ local function find_change(policy, answer, op, target, object, verdict)
     answer.no_change = "the profile was given, not made by a policy"
     return
   end
-  local tries
+  local tries, closed
   if verdict.allowed then
     tries = refusals(op, object)
   else
     local of = ALLOW[verdict.clause]
-    tries = of and of(policy, op, object, verdict) or {}
+    if of then
+      tries, closed = of(policy, op, object, verdict)
+    end
+    tries = tries or {}
   end
   for _, try in ipairs(tries) do
     if ask_again(policy, try, op, target) == not verdict.allowed then
@@ -270,7 +290,9 @@ local function find_change(policy, answer, op, target, object, verdict)
       return
     end
   end
-  if not verdict.allowed and (verdict.clause == "hidden" or verdict.clause == "ignored") then
+  if closed then
+    answer.no_change = closed
+  elseif not verdict.allowed and (verdict.clause == "hidden" or verdict.clause == "ignored") then
     answer.no_change = "it is hidden: credentials are never offered"
   elseif not verdict.allowed and (verdict.clause == "permissions" or verdict.clause == "exists") then
     answer.no_change = "no policy has a say in it"

@@ -33,8 +33,26 @@ describe("procage-lua learn", function()
     assert.not_matches("writable[^\n]*netrc", text)
     assert.not_matches("writable[^\n]*envrc", text)
     assert.matches("~/.netrc (hidden)", text, 1, true)
-    assert.matches(".envrc (a file that others run)", text, 1, true)
+    assert.matches(".envrc (others run it: direnv, on entering the directory)", text, 1, true)
     assert.matches("~/settings", text, 1, true)
+  end)
+
+  it("proposes nothing that others run from the home or the system, and says so", function()
+    local b <close> = set_up(box.new())
+    b:write("home/dots/rc", "")
+    b:setup("ln -s dots/rc ../home/.bashrc")
+    local result = learn(b, {}, "for f in $HOME/.bashrc $HOME/.gitconfig $HOME/.profile $HOME/bin/x"
+      .. " /etc/pc-none /usr/lib/pc-none; do echo evil >> $f; done; mkdir $HOME/bin; echo x > $HOME/data; true")
+    assert.equal(0, result.status, result.stderr)
+    local writable = result.stdout:match("\nwritable = [^\n]*")
+    assert.equal('\nwritable = ["~/data"]', writable, result.stdout)
+    for _, told in ipairs({
+      "~/dots/rc (others run it: bash)", "~/.gitconfig (others run it: git", "~/.profile (others run it: ",
+      "~/bin (others run it: ", "/etc/pc-none (of the system: ", "/usr/lib/pc-none (of the system: ",
+    }) do
+      assert.matches(told, result.stdout, 1, true)
+    end
+    assert.equal("", b:read("home/dots/rc"))
   end)
 
   it("proposes a configuration under which the command goes further", function()

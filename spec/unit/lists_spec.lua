@@ -3,7 +3,8 @@ local lists = require("policies.lists")
 local path = require("procage.path")
 
 --- The list, and the key that names a row in it.
-local named = { hidden = "path", handoff = "name", env_drop = "pattern", env_set = "name" }
+local named = { hidden = "path", handoff = "name", env_drop = "pattern", env_set = "name", startup = "name",
+  system = "path" }
 
 describe("the lists", function()
   for list, key in pairs(named) do
