@@ -15,6 +15,7 @@ local M = {}
 ---@field at_homes table<string, string>  below a home, and why
 ---@field system table<string, string>  places of the system, and why
 ---@field own string[]  home and workspace
+---@field is_blind boolean  without the lists nobody knows what is run: nothing is offered
 ---@field exempt table<string, boolean>  trees in places of the system that are the caller's all the same
 local Startup = {}
 Startup.__index = Startup
@@ -138,9 +139,12 @@ end
 ---@param lists? table  the shipped lists
 ---@return procage.Startup
 function M.new(context, lists)
-  lists = lists or shipped.lists()
+  if not lists then
+    local is_read, shipped_lists = pcall(shipped.lists)
+    lists = is_read and shipped_lists or {}
+  end
   local self = setmetatable({ places = {}, above = {}, path = {}, names = {}, at_homes = {}, system = {}, own = {},
-    exempt = {} }, Startup)
+    exempt = {}, is_blind = not (lists.handoff and lists.startup and lists.system) }, Startup)
   local home, resolve, seen = context.home ~= "/" and context.home or nil, disk.resolver(), {}
   self.own[1] = home
   self.own[#self.own + 1] = context.workspace
@@ -194,6 +198,9 @@ end
 ---@param target string  absolute, resolved
 ---@return string? why
 function Startup:reason(target)
+  if self.is_blind then
+    return "the lists of what others run cannot be read"
+  end
   local lowered = target:lower()
   local place = path.tree_in(lowered, self.places)
   if place then

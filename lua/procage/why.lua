@@ -163,8 +163,8 @@ end
 --- The place to open for writing, and why nobody is offered it.
 local function place_to_write(policy, object)
   local place, judge = place_of(object), startup.of(policy)
-  local why = judge:reason(object.path) or judge:reason(place)
-  return place, why and why .. ": never offered"
+  local is_wide = is_too_wide(place, policy.context.home)
+  return place, judge:reason(object.path) or not is_wide and judge:reason(place) or nil
 end
 
 --- Entries of a configuration's list that name the item.

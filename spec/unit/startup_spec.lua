@@ -90,6 +90,10 @@ describe("startup", function()
     assert(os.execute(("rm -r '%s'"):format(root)))
   end)
 
+  it("closes everything where the lists are missing", function()
+    assert.matches("cannot be read", startup.new({ home = HOME, workspace = HOME .. "/w" }, {}):reason("/srv/data/x"))
+  end)
+
   it("looks as many components ahead as a name of the lists has", function()
     for _, list in ipairs({ lists.handoff, lists.startup }) do
       for _, row in ipairs(list) do

@@ -48,6 +48,20 @@ describe("why", function()
     assert.is_true(ask(b, "write", b.outside .. "/f").allowed)
   end)
 
+  it("offers no write to what others run", function()
+    local b <close> = grown()
+    b:mkdir("home/.config")
+    for name, reason in pairs({
+      ["/etc/cron.d/x"] = "of the system: ", ["/usr/lib/x"] = "of the system: ", [b.home .. "/.bashrc"] = "bash",
+      [b.home .. "/.config/git/config"] = "git: ", [b.home .. "/.config"] = "which others run",
+    }) do
+      local answer = ask(b, "write", name)
+      assert.is_false(answer.allowed)
+      assert.is_nil(answer.change, name)
+      assert.matches(reason, answer.no_change, 1, true)
+    end
+  end)
+
   local changes = {
     { "write", "workspace/.envrc", "handoff", "--lift .envrc" },
     { "write", "workspace/.git/HEAD", "git", "--git commit" },
