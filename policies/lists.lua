@@ -582,7 +582,7 @@ M.system = {
   { path = "/var/run", reason = "sockets and state of services" },
   { path = "/var/spool", reason = "what cron, at and the mail server run" },
   { path = "/var/lib", reason = "state of services and of the package manager", has_homes = true },
-  { path = "/var/cache", reason = "packages that root installs" },
+  { path = "/var/cache", reason = "packages that root installs", has_homes = true },
   { path = "/var/www", reason = "programs of the web server", has_homes = true },
   { path = "/proc", reason = "the kernel and other processes" },
   { path = "/sys", reason = "the kernel" },
