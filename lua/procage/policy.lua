@@ -198,7 +198,7 @@ end
 ---@return string? message
 ---@return integer? code
 function M.admit(report, accept, mode)
-  local accepted, open = set_of(accept), {}
+  local accepted, open, ids = set_of(accept), {}, {}
   -- Nobody who requires a sandbox is served by a policy that is none.
   accepted.off = accepted.off and mode ~= "required"
   for _, row in ipairs(report) do
@@ -209,6 +209,8 @@ function M.admit(report, accept, mode)
         row.effect or row.reason or "not enforced",
         row.lift or "unknown"
       )
+      ids[#ids + 1] = not ids[row.id] and row.id ~= "off" and ('"%s"'):format(row.id) or nil
+      ids[row.id] = true
       -- One line for a profile that confines nothing.
       accepted.off = accepted.off or row.id == "off"
     end
@@ -216,7 +218,13 @@ function M.admit(report, accept, mode)
   if #open == 0 then
     return true
   end
-  return nil, "SANDBOX-UNAVAILABLE: not accepted: " .. table.concat(open, "\n  "), fit.UNAVAILABLE
+  local message = "SANDBOX-UNAVAILABLE: not accepted: " .. table.concat(open, "\n  ")
+  if #ids > 0 then
+    local list = table.concat(ids, ", ")
+    message = ("%s\n  to live with that: accept = [%s] in the configuration, or p:accept(%s) in the policy's script"):format(
+      message, list, list)
+  end
+  return nil, message, fit.UNAVAILABLE
 end
 
 function M.narrow(...)

@@ -21,6 +21,13 @@ function M.printable(text)
   end))
 end
 
+--- The same of a message that has lines of its own, each of them indented.
+---@param text string
+---@return string
+function M.printable_lines(text)
+  return (M.printable(text):gsub("\\x0a  ", "\n  "))
+end
+
 ---@param rows procage.Row[]
 ---@param cell fun(row: procage.Row): string
 ---@return integer

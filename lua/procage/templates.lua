@@ -129,6 +129,7 @@ return function(config, ctx)
   -- The shipped lists: credentials, files that make someone else run code, variables that look like secrets.
   p:hidden(rows.hidden(ctx, lift))
   p:handoff(rows.handoff(lift, config.git))
+  p:handoff_absent(config.handoff_absent)
   p:env({ drop = rows.env_drop(lift, config.env.keep), set = rows.env_set() })
 
   -- As the configuration says, each of them.
@@ -143,8 +144,10 @@ return function(config, ctx)
   -- Package caches, when builds need them:
   -- p:caches(rows.caches(ctx, rows.hidden(ctx, lift)), config.caches)
 
-  -- Gaps that you live with. Run explain first: it says which this machine has, and what would close them.
-  -- p:accept("trust_handoff", "signal_scope")
+  -- Gaps that you live with; a run is refused where a machine has another. explain says which this one has, and what would
+  -- close them. trust_handoff: a mount covers only what exists, so files that others run can be made until the run is over, and
+  -- are then moved out (handoff_absent = "refuse" closes it).
+  p:accept("trust_handoff")
   p:accept(config.accept)
 
   rows.check_lifted(lift, config.lift, ctx)

@@ -199,7 +199,8 @@ describe("admit", function()
     it("refuses a gap that is not, with its effect and lift, mode " .. mode, function()
       local ok, message, code = policy.admit(report("stat", "carve"), { "stat" }, mode)
       assert.is_nil(ok)
-      assert.equal("SANDBOX-UNAVAILABLE: not accepted: carve (carve): e carve; lift: l carve", message)
+      assert.equal("SANDBOX-UNAVAILABLE: not accepted: carve (carve): e carve; lift: l carve\n  to live with that: "
+        .. 'accept = ["carve"] in the configuration, or p:accept("carve") in the policy\'s script', message)
       assert.equal(fit.UNAVAILABLE, code)
     end)
   end

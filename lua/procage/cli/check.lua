@@ -2,12 +2,17 @@
 
 local config_room = require("procage.config")
 local core = require("procage.core")
+local fit = require("procage.fit")
+local hosts = require("procage.host")
 local json = require("procage.json")
 local path_text = require("procage.path")
 local policy_room = require("procage.policy")
 local reports = require("procage.report")
 local resolve = require("procage.resolve")
 local runner = require("procage.runner")
+local setup = require("procage.cli.setup")
+local spettro = require("procage.spettro")
+local spettro_files = require("procage.cli.spettro")
 
 --- Whether a policy makes a profile of a configuration, and what is wrong when it does not.
 ---@param name string  a shipped policy or a file
@@ -65,9 +70,50 @@ local function objections(config, context)
   end
 end
 
+--- Why `run` would not start on this machine what is well by itself; nil: it would.
+---@param name string
+---@param config procage.Config
+---@param context procage.Context
+---@return string? refusal
+local function refusal(name, config, context)
+  local profile = policy_room.build_profile(path_text.expand_home(name, context.home), config, context)
+  if not profile or config.mode == "off" then
+    return nil
+  end
+  local fitted, report = fit.fit(profile, hosts.complete(core.probe()))
+  if not fitted then
+    return report --[[@as string]]
+  end
+  local _, message = policy_room.admit(report, fitted.accept, config.mode)
+  return message
+end
+
+--- Trees that the policy lets be written, and that are not there: `run` stops at the first.
+---@param config procage.Config
+---@param source procage.ConfigSource
+---@param context procage.Context
+---@return string[] problems
+local function missing_trees(config, source, context)
+  local profile = policy_room.build_profile(path_text.expand_home(config.policy, context.home), config, context)
+  local write, there, problems = {}, {}, {}
+  for _, tree in ipairs(profile and profile.write or {}) do
+    write[tree] = true
+    there[#there + 1] = core.stat(tree) and tree or nil
+  end
+  for i, item in ipairs(config.writable) do
+    local tree = path_text.expand_home(item, context.home)
+    -- What lies in a writable tree can be made by the command.
+    if write[tree] and not core.stat(tree) and not path_text.tree_of(tree, there) then
+      problems[#problems + 1] = source.locate(("writable[%d]: %s: no such file or directory"):format(i, tree))
+    end
+  end
+  return problems
+end
+
 ---@param file string
 ---@param context procage.Context
 ---@return string[] problems
+---@return string? refused
 local function config_problems(file, context)
   local source, message = config_room.read_file(file)
   if not source then
@@ -85,17 +131,42 @@ local function config_problems(file, context)
     local key = problem:match("^([%l_]+)[%[%.:]")
     problems[i] = said[key] and source.locate(problem) or ("%s: policy: %s"):format(file, problem)
   end
-  return problems
+  local config = assert(config_room.parse(json.plain(source.value)))
+  if #problems == 0 then
+    problems = missing_trees(config, source, context)
+  end
+  return problems, #problems == 0 and refusal(config.policy, config, context) or nil
+end
+
+--- Of Spettro's manifest the table [runtime] counts.
+---@return string[] problems
+---@return string? refused
+local function manifest_problems(file, context)
+  local config
+  local given, message = spettro_files.file({ config_file = file }, assert(core.real_path("/proc/self/cwd")), context.home,
+    setup.absolute)
+  if given then
+    config, message = config_room.parse(given.config)
+  end
+  if not config then
+    return { message }
+  end
+  return {}, refusal(config.policy, config, context)
 end
 
 ---@param file string
 ---@param context procage.Context
 ---@return string[] problems
+---@return string? refused  why `run` does not start it on this machine
 local function problems_of(file, context)
-  if not file:find("%.lua$") then
+  if path_text.basename(file) == spettro.FILE then
+    return manifest_problems(file, context)
+  elseif not file:find("%.lua$") then
     return config_problems(file, context)
   end
-  return policy_problems(file, assert(config_room.parse({})), context)
+  local config = assert(config_room.parse({}))
+  local problems = policy_problems(file, config, context)
+  return problems, #problems == 0 and refusal(file, config, context) or nil
 end
 
 ---@param request procage.cli.Request
@@ -112,13 +183,14 @@ return function(request)
   end
   local status = 0
   for _, file in ipairs(request.files) do
-    local problems = problems_of(file, context)
+    local problems, refused = problems_of(file, context)
     for _, problem in ipairs(problems) do
       io.stdout:write(reports.printable(problem), "\n")
       status = 1
     end
     if #problems == 0 then
-      io.stdout:write(file, ": ok\n")
+      local but = refused and "; on this machine `run` refuses it: " .. refused or ""
+      io.stdout:write(reports.printable_lines(file .. ": ok" .. but), "\n")
     end
   end
   return status

@@ -89,7 +89,7 @@ end
 
 ---@return integer status
 local function refuse(chosen, status, message, code, detail)
-  io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+  io.stderr:write("procage-lua: ", reports.printable_lines(message), "\n")
   if chosen.json then
     detail = detail or {}
     print_json({

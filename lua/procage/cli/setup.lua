@@ -242,6 +242,23 @@ local function set_options(config, name, words)
   end
 end
 
+--- A tree of the configuration that is not there: which line names it.
+---@param message string
+---@param config table
+---@param file procage.cli.ConfigFile
+---@return string
+local function with_line(message, config, file)
+  for i, item in ipairs(type(config.writable) == "table" and config.writable or {}) do
+    local key = ("writable[%d]"):format(i)
+    local at = file.where(key)
+    local tree = path_text.expand_home(tostring(item), os.getenv("HOME") or "")
+    if at and message == ("writable %s: no such file or directory"):format(tree) then
+      return ("%s: %s: %s: no such file or directory"):format(at, key, tree)
+    end
+  end
+  return message
+end
+
 ---@class procage.cli.Setup
 ---@field policy procage.Policy
 ---@field root string
@@ -357,7 +374,7 @@ function M.load(chosen, argv)
     policy, message, code = load_plain(name, config, options, message)
   end
   if not policy then
-    return nil, message, code == fit.UNAVAILABLE and 126 or 2
+    return nil, with_line(message, config, file), code == fit.UNAVAILABLE and 126 or 2
   end
   local made = {
     policy = policy,

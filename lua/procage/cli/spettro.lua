@@ -55,7 +55,7 @@ function M.file(chosen, cwd, home, absolute)
   end
   local config = spettro.configuration(resolved)
   config.policy = "spettro"
-  return { config = config, files = { manifest }, notices = {}, is_silent = true }
+  return { config = config, files = { manifest }, notices = {}, is_silent = true, where = function() end }
 end
 
 return M
