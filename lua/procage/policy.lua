@@ -5,6 +5,7 @@
 local check = require("procage.check")
 local fit = require("procage.fit")
 local later = require("procage.later")
+local nearest = require("procage.nearest")
 local path = require("procage.path")
 local profile = require("procage.profile")
 local script = require("procage.script")
@@ -59,6 +60,22 @@ function M.is_file(name_or_file)
   return name_or_file:find("/", 1, true) ~= nil or name_or_file:find("%.lua$") ~= nil
 end
 
+--- The policies that ship with the program.
+M.shipped = {
+  "speccoder", "in-place", "own-command", "mcp-server", "workspace-write", "read-only", "spettro", "off",
+}
+
+---@param name string
+---@return boolean
+local function is_shipped(name)
+  for _, known in ipairs(M.shipped) do
+    if known == name then
+      return true
+    end
+  end
+  return false
+end
+
 ---@param name_or_file string
 ---@param options procage.PolicyOptions
 ---@return string? file
@@ -68,6 +85,9 @@ local function find(name_or_file, options)
     return name_or_file
   elseif not name_or_file:find("^[%w_-]+$") then
     return nil, ("policy %s: neither the name of a shipped policy nor a file"):format(check.show(name_or_file))
+  elseif not options.resolve and not is_shipped(name_or_file) then
+    return nil, ("no shipped policy %s%s; a script: ./%s.lua"):format(name_or_file, nearest.hint(name_or_file, M.shipped),
+      name_or_file)
   end
   return (options.resolve or script.resolve)(name_or_file)
 end

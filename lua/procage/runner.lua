@@ -11,6 +11,7 @@ local handoff = require("procage.handoff")
 local hosts = require("procage.host")
 local json = require("procage.json")
 local later = require("procage.later")
+local nearest = require("procage.nearest")
 local outcomes = require("procage.outcome")
 local path = require("procage.path")
 local plans = require("procage.plan")
@@ -177,6 +178,22 @@ local function remaker(name, options, caller)
   end
 end
 
+local LOAD_OPTIONS = { "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "explains" }
+
+---@param options table
+local function check_load_options(options)
+  local known = {}
+  for _, name in ipairs(LOAD_OPTIONS) do
+    known[name] = true
+  end
+  for key in pairs(options) do
+    if not known[key] then
+      local name = tostring(key)
+      error(("policy.load: options.%s: unknown option%s"):format(name, nearest.hint(name, LOAD_OPTIONS)), 3)
+    end
+  end
+end
+
 ---@param name string  a shipped policy or a file
 ---@param config? table
 ---@param options procage.LoadOptions
@@ -187,6 +204,7 @@ function M.load(name, config, options)
   if type(options) ~= "table" or type(options.root) ~= "string" then
     error("policy.load: options.root, the workspace, is missing: load(name, config, { root = ... })", 2)
   end
+  check_load_options(options)
   local caller = options.env or own_environment()
   local checked, message = config_room.parse(config or {})
   if not checked then
@@ -453,6 +471,13 @@ local function check_stdin(stdin, may_be_pipe)
   return type(stdin) == "string"
 end
 
+--- People pass a line of shell, or the words one by one.
+local function check_is_table(cmd, what)
+  if type(cmd) ~= "table" then
+    error(('%s: a table of words is expected, %s({ "ls", "-l" }), not a %s'):format(what, what, type(cmd)), 3)
+  end
+end
+
 local function check_command(cmd, what, own_keys)
   for key, value in pairs(cmd) do
     local expected = command_keys[key] or own_keys[key]
@@ -481,7 +506,7 @@ local function is_one_place()
   return out ~= nil and err ~= nil and out.dev == err.dev and out.ino == err.ino
 end
 
-local EACCES = 13
+local ENOENT, EACCES = 2, 13
 
 --- Where the program of a command is looked for, and where the policy lets it come from.
 ---@param cmd { [1]: string, executable?: procage.Executable, env?: table<string, string> }
@@ -500,7 +525,10 @@ function Policy:programs_of(cmd, cwd)
   end
   if self.profile.programs == "path" then
     local trusted = executables.trusted(cmd[1], variables.PATH, self.fitted.write, cmd.executable)
-    if #trusted == 0 then
+    local exists, _, code = executables.find(cmd[1], cwd, variables)
+    if #trusted == 0 and not exists and code == ENOENT then
+      return nil, cmd[1] .. ": command not found", ENOENT, { step = "exec", errno = ENOENT }
+    elseif #trusted == 0 then
       local message = "in no absolute entry of PATH outside what commands can write: policy %s starts nothing else"
       return nil, message:format(self.name), EACCES, { step = "exec", errno = EACCES }
     end
@@ -645,8 +673,6 @@ local function conclude(self, begun, raw)
   return outcome
 end
 
-local ENOENT = 2
-
 --- The plan was made a moment ago and a path in it is gone since: made again, once.
 local function is_stale(detail)
   return detail and detail.errno == ENOENT and (detail.op == "tree_clone" or detail.op == "landlock_path" or
@@ -687,6 +713,30 @@ function Policy:attempt(cmd, cwd, found, go)
   return begun
 end
 
+--- "exec: No such file or directory" is true and tells nobody what to do.
+---@param self procage.Policy
+---@param cmd table
+---@param cwd string
+---@param message string
+---@param code any
+---@return string
+local function explain_exec(self, cmd, cwd, message, code)
+  if cmd.executable or code ~= ENOENT then
+    return executables.explain(cmd.executable, message, code)
+  end
+  local named = cmd[1]:find("/", 1, true) and executables.candidates(cmd[1], cwd)[1]
+  if not named or not core.stat(named) then
+    return cmd[1] .. ": command not found"
+  end
+  -- It is there outside.
+  local answer = self:why("exec", named)
+  if not answer or answer.allowed then
+    return cmd[1] .. ": the program that it names on its first line, or its loader, is not there"
+  end
+  local change = answer.change and "; to allow it: " .. answer.change.flag or ""
+  return ("%s: command not found: %s%s"):format(cmd[1], answer.note or "not to be seen by the run", change)
+end
+
 function Policy:launch(cmd, go)
   local ok, message, code = policy.admit(self.report, self.profile.accept, self.mode)
   if not ok then
@@ -707,7 +757,7 @@ function Policy:launch(cmd, go)
     begun, why, errno, detail = self:attempt(cmd, cwd, found, go)
   end
   if not begun and detail and detail.step == "exec" then
-    why = executables.explain(cmd.executable, why, errno)
+    why = explain_exec(self, cmd, cwd, why, errno)
   elseif not begun and detail and detail.step == "input" then
     why = ("%s: %s"):format(cmd.stdin.file, why)
   end
@@ -755,6 +805,7 @@ end
 ---@return any code
 ---@return table? detail  {step, op, path, errno}
 function Policy:run(cmd)
+  check_is_table(cmd, "run")
   if cmd.mask then
     return run_masked(self, cmd)
   end
@@ -793,6 +844,7 @@ end
 ---@return any code
 ---@return table? detail
 function Policy:start(cmd)
+  check_is_table(cmd, "start")
   check_command(cmd, "start", {})
   return self:begin(cmd)
 end

@@ -319,6 +319,56 @@ describe("procage-lua explain", function()
   end)
 end)
 
+describe("a program that cannot be executed", function()
+  local function message(b, args, command)
+    return b:cli(args, command).stderr
+  end
+
+  it("is told by its name, and whether it is there outside", function()
+    local b <close> = box.new()
+    assert.matches("procage-lua: no-such: command not found", message(b, {}, { "no-such" }), 1, true)
+    assert.matches("procage-lua: no-such: command not found", message(b, { "--policy", "own-command" }, { "no-such" }), 1, true)
+    assert.equal(127, b:cli({ "--policy", "own-command" }, { "no-such" }).status)
+    b:write("workspace/broken", "#!/no/such/interpreter\n")
+    b:setup("chmod +x broken")
+    assert.matches("./broken: the program that it names on its first line, or its loader, is not there",
+      message(b, {}, { "./broken" }), 1, true)
+  end)
+
+  it("in a place that the run has a directory of its own over: with what would show it", function()
+    box.skip_unless("mountns")
+    local b <close> = box.new()
+    local name = os.tmpname()
+    local file <close> = setmetatable({}, {
+      __close = function()
+        os.remove(name)
+      end,
+    })
+    box.shell("chmod 700 " .. name)
+    assert.matches("to allow it: --allow-read " .. name, message(b, {}, { name }), 1, true)
+    assert.equal(0, b:cli({ "--allow-read", name }, { name }).status, file)
+  end)
+
+  it("in the library too, and what is no command is told as such", function()
+    local b <close> = box.new()
+    local policy = assert(b:policy())
+    local _, why, code = policy:run({ "no-such" })
+    assert.equal("no-such: command not found", why)
+    assert.equal(2, code)
+    for _, method in ipairs({ "run", "start" }) do
+      local ok, wrong = pcall(policy[method], policy, "ls")
+      assert.is_false(ok)
+      assert.matches(method .. ': a table of words is expected, ' .. method .. '({ "ls", "-l" }), not a string', wrong, 1, true)
+    end
+  end)
+
+  it("raises for an option of load that is none", function()
+    local ok, wrong = pcall(require("procage").policy.load, "speccoder", {}, { root = "/", hme = "/" })
+    assert.is_false(ok)
+    assert.matches("policy.load: options.hme: unknown option (did you mean home?)", wrong, 1, true)
+  end)
+end)
+
 describe("help", function()
   it("goes to standard output, with status 0", function()
     local b <close> = box.new()

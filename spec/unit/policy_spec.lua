@@ -190,6 +190,17 @@ describe("admit", function()
     return rows
   end
 
+  it("has a message for a shipped policy that is none", function()
+    local _, message = policy.build_profile("speccodr", {}, {})
+    assert.equal("no shipped policy speccodr (did you mean speccoder?); a script: ./speccodr.lua", message)
+  end)
+
+  it("ships those that it names", function()
+    for _, name in ipairs(policy.shipped) do
+      assert.is_not_nil(io.open("policies/" .. name .. ".lua"), name)
+    end
+  end)
+
   for _, mode in ipairs({ "auto", "required" }) do
     it("lets a run start whose gaps are accepted, mode " .. mode, function()
       assert.is_true(policy.admit(report(), {}, mode))

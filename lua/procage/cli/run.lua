@@ -124,14 +124,14 @@ local function is_terminal()
   return core.is_terminal(0) and core.is_terminal(1)
 end
 
---- "exec: No such file or directory" is true and tells nobody what to do.
+--- Which program could not be executed; a line of shell is no program.
 local function explain_exec(argv, status, message)
   if status ~= statuses.NOT_FOUND then
     return argv[1] .. ": " .. message
   elseif argv[1]:find("%s") and #argv == 1 then
     return ("%s: command not found; for a line of shell: sh -c '%s'"):format(argv[1], argv[1])
   end
-  return argv[1] .. ": command not found"
+  return message
 end
 
 --- How it ended, where the status alone leaves one guessing.

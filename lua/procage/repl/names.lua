@@ -167,8 +167,7 @@ local function load_policy(name, config, options)
     policy, message = procage.policy.load(name, config, given)
   end
   if not policy then
-    local hint = policy_room.is_file(name) and "" or nearest.hint(name, M.policies())
-    error(("load: %s%s"):format(message, hint), 3)
+    error("load: " .. message, 3)
   end
   return policy
 end
