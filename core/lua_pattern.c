@@ -70,9 +70,19 @@ static int open_capture(struct matcher *m)
 	return luaL_error(m->L, "invalid pattern capture");
 }
 
+/* For what takes no step a letter: as many as it is long, by sixteen. */
+static void spend_length(struct matcher *m, size_t length)
+{
+	*m->steps -= (int64_t)(length / 16);
+	if (*m->steps < 0)
+		pc_script_exhausted(m->L);
+}
+
 /* Where the single thing at p ends, whose repetition sign comes next. */
 static const char *class_end(struct matcher *m, const char *p)
 {
+	const char *start = p;
+
 	if (*p++ == ESCAPE) {
 		if (p == m->pattern_end)
 			luaL_error(m->L, "malformed pattern (ends with '%%')");
@@ -88,6 +98,7 @@ static const char *class_end(struct matcher *m, const char *p)
 		if (*p++ == ESCAPE && p < m->pattern_end)
 			p++;
 	} while (p == m->pattern_end || *p != ']');
+	spend_length(m, (size_t)(p - start));
 	return p + 1;
 }
 
@@ -173,6 +184,7 @@ static bool single(struct matcher *m, const char *s, const char *p, const char *
 	case ESCAPE:
 		return in_class(byte(s), byte(p + 1));
 	case '[':
+		spend_length(m, (size_t)(p_end - p));
 		return in_set(byte(s), p, p_end - 1);
 	default:
 		return *p == *s;
@@ -263,10 +275,10 @@ static const char *match_capture(struct matcher *m, const char *s, int digit)
 	/* Of a position nothing can be matched again; it would be a size below zero. */
 	if (size <= 0)
 		return size == 0 ? s : NULL;
-	if (m->end - s < size || memcmp(m->captures[level].at, s, (size_t)size) != 0)
+	if (m->end - s < size)
 		return NULL;
-	*m->steps -= size / 16;
-	return s + size;
+	spend_length(m, (size_t)size);
+	return memcmp(m->captures[level].at, s, (size_t)size) == 0 ? s + size : NULL;
 }
 
 static const char *match_frontier(struct matcher *m, const char *s, const char **p)
@@ -277,6 +289,7 @@ static const char *match_frontier(struct matcher *m, const char *s, const char *
 	if (set >= m->pattern_end || *set != '[')
 		luaL_error(m->L, "missing '[' after '%%f' in pattern");
 	set_end = class_end(m, set);
+	spend_length(m, (size_t)(set_end - set));
 	if (in_set(before, set, set_end - 1) || !in_set(here, set, set_end - 1))
 		return NULL;
 	*p = set_end;
@@ -369,6 +382,8 @@ static void prepare(struct matcher *m, lua_State *L, const char *text, size_t si
 
 static const char *begin(struct matcher *m, const char *s, const char *p)
 {
+	/* A pattern of nothing takes no other. */
+	spend(m);
 	m->level = 0;
 	m->nested = MAX_NESTED;
 	return match(m, s, p);
@@ -387,7 +402,7 @@ static const char *candidate(struct matcher *m, const char *s, const char *p)
 	found = memchr(s, *p, (size_t)(m->end - s));
 	if (!found)
 		found = m->end;
-	*m->steps -= (found - s) / 16;
+	spend_length(m, (size_t)(found - s));
 	return found;
 }
 
@@ -441,10 +456,11 @@ static int find_plain(lua_State *L, const char *text, size_t size, const char *w
 	return 2;
 }
 
-static bool has_specials(const char *pattern, size_t size)
+static bool has_specials(lua_State *L, const char *pattern, size_t size)
 {
 	size_t i;
 
+	*pc_script_steps(L) -= (int64_t)(size / 16);
 	for (i = 0; i < size; i++)
 		if (pattern[i] && strchr(SPECIALS, pattern[i]))
 			return true;
@@ -463,7 +479,7 @@ static int search(lua_State *L, bool is_find)
 		lua_pushnil(L);
 		return 1;
 	}
-	if (is_find && (lua_toboolean(L, 4) || !has_specials(pattern, pattern_size)))
+	if (is_find && (lua_toboolean(L, 4) || !has_specials(L, pattern, pattern_size)))
 		return find_plain(L, text, size, pattern, pattern_size, from);
 	if (is_anchored) {
 		pattern++;
@@ -549,6 +565,8 @@ static void add_text(struct matcher *m, luaL_Buffer *out, const char *s, const c
 	for (i = 0; i < size; i++) {
 		int c = byte(text + i);
 
+		/* What is put in may be nothing, and cost no memory. */
+		spend(m);
 		if (c != ESCAPE) {
 			luaL_addchar(out, (char)c);
 			continue;

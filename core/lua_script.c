@@ -32,24 +32,42 @@
 /* Sources of ours begin so; a script's name never does (closed.lua sees to it). */
 #define OWN_SOURCE "@procage/"
 
-/* Instructions between two looks at the steps left; the clock, a system call, is looked at every fifth time. */
+/* Instructions between two looks at the steps left; the clock, a system call, is looked at when so many have been taken. */
 #define HOOK_STEPS   200
-#define HOOKS_A_LOOK 5
+#define STEPS_A_LOOK 1000
 
 /* Copying this many bytes takes about as long as an instruction. */
 #define BYTES_A_STEP 64
 
+/*
+ * The largest block, such as a text, the entries of a table or the stack, as a part of all memory. Adding to a text as to a number, or comparing two,
+ * is one instruction that walks all of it.
+ */
+#define BLOCKS_AT_LEAST 8
+
+/* What an entry of a table is taken to cost whoever gets a copy. */
+#define BYTES_AN_ENTRY 40
+
+/* Our own functions call each other less deeply than this between two lines of a script. */
+#define MAX_LEVELS 100
+
+/* Longer messages are cut: nobody reads on, and what shows them takes them apart. */
+#define MAX_MESSAGE 4096
+
 #define MAX_DEPTH 32
+
+enum refused { REFUSED_NOT, REFUSED_MEMORY, REFUSED_BLOCK, REFUSED_STEPS, REFUSED_TIME };
 
 struct script {
 	lua_State *state;
 	size_t used, max_bytes;
 	int64_t steps;
+	int64_t looked_at; /* the steps left when the clock was looked at */
 	int64_t deadline_ns;
-	unsigned int hooks;
 	lua_Integer max_steps, max_ms;
 	bool is_running;
 	bool is_ours;		   /* instructions are not counted: the text is part of the product */
+	enum refused refused;	   /* why memory was, the last time */
 	bool is_bare;		   /* the error being raised is meant to name no line */
 	char file[PATH_MAX + 32];  /* "file: ", for what no line of the script stands for */
 	char where[PATH_MAX + 32]; /* "file:line: ", of the last time when memory was refused */
@@ -72,7 +90,7 @@ static bool locate(lua_State *L, char *where, size_t size)
 	lua_Debug frame;
 	int level;
 
-	for (level = 0; lua_getstack(L, level, &frame); level++) {
+	for (level = 0; level < MAX_LEVELS && lua_getstack(L, level, &frame); level++) {
 		if (!lua_getinfo(L, "Sl", &frame) || frame.currentline <= 0 || frame.source[0] != '@')
 			continue;
 		if (strncmp(frame.source, OWN_SOURCE, strlen(OWN_SOURCE)) == 0)
@@ -80,6 +98,30 @@ static bool locate(lua_State *L, char *where, size_t size)
 		snprintf(where, size, "%s:%d: ", frame.source + 1, frame.currentline);
 		return true;
 	}
+	return false;
+}
+
+/*
+ * Whether a block may grow; Lua collects all garbage after a refusal and asks once more. That takes as long as the memory is large,
+ * and a script that lives at its limit could ask for it with each instruction.
+ */
+static bool may_grow(struct script *script, size_t old, size_t size)
+{
+	/* The clock and the steps stay as they are: the second time is refused as well. */
+	if (script->refused == REFUSED_STEPS || script->refused == REFUSED_TIME)
+		return false;
+	if (script->max_bytes - script->used >= size - old && size <= script->max_bytes / BLOCKS_AT_LEAST)
+		return true;
+	script->refused = size > script->max_bytes / BLOCKS_AT_LEAST ? REFUSED_BLOCK : REFUSED_MEMORY;
+	if (script->is_running)
+		locate(script->state, script->where, sizeof(script->where));
+	if (script->is_ours || !script->is_running)
+		return false;
+	script->steps -= (int64_t)(script->used / BYTES_A_STEP);
+	if (script->steps < 0)
+		script->refused = REFUSED_STEPS;
+	else if (now_ns() > script->deadline_ns)
+		script->refused = REFUSED_TIME;
 	return false;
 }
 
@@ -96,11 +138,8 @@ static void *allocate(void *data, void *block, size_t old_size, size_t new_size)
 		return NULL;
 	}
 	if (new_size > old) {
-		if (new_size - old > script->max_bytes - script->used) {
-			if (script->is_running)
-				locate(script->state, script->where, sizeof(script->where));
+		if (!may_grow(script, old, new_size))
 			return NULL;
-		}
 		script->steps -= (int64_t)((new_size - old) / BYTES_A_STEP);
 	}
 	result = realloc(block, new_size);
@@ -136,27 +175,54 @@ static int raise(lua_State *L, const char *text)
 	return lua_error(L);
 }
 
+/* What is told of a limit, after "file:line: ". */
+static void tell_limit(const struct script *script, enum refused limit, char *text, size_t size)
+{
+	switch (limit) {
+	case REFUSED_STEPS:
+		snprintf(text, size, "took more than %lld steps: a loop without an end?", (long long)script->max_steps);
+		break;
+	case REFUSED_TIME:
+		snprintf(text, size, "took more than %lld ms of processor time", (long long)script->max_ms);
+		break;
+	case REFUSED_BLOCK:
+		snprintf(text, size, "needs more than %zu bytes of memory in one piece", script->max_bytes / BLOCKS_AT_LEAST);
+		break;
+	default:
+		snprintf(text, size, "needs more than %zu bytes of memory", script->max_bytes);
+	}
+}
+
 int pc_script_exhausted(lua_State *L)
 {
 	char text[96];
 
-	snprintf(text, sizeof(text), "took more than %lld steps: a loop without an end?", (long long)script_of(L)->max_steps);
+	tell_limit(script_of(L), REFUSED_STEPS, text, sizeof(text));
 	return raise(L, text);
 }
 
-static void on_count(lua_State *L, lua_Debug *frame)
+/* Raises when the steps are used up, or the time. */
+static void look(lua_State *L)
 {
 	struct script *script = script_of(L);
 	char text[96];
 
-	(void)frame;
-	script->steps -= HOOK_STEPS;
 	if (script->steps < 0)
 		pc_script_exhausted(L);
-	if (++script->hooks % HOOKS_A_LOOK == 0 && now_ns() > script->deadline_ns) {
-		snprintf(text, sizeof(text), "took more than %lld ms of processor time", (long long)script->max_ms);
+	if (script->is_ours || script->looked_at - script->steps < STEPS_A_LOOK)
+		return;
+	script->looked_at = script->steps;
+	if (now_ns() > script->deadline_ns) {
+		tell_limit(script, REFUSED_TIME, text, sizeof(text));
 		raise(L, text);
 	}
+}
+
+static void on_count(lua_State *L, lua_Debug *frame)
+{
+	(void)frame;
+	script_of(L)->steps -= HOOK_STEPS;
+	look(L);
 }
 
 /* ---- Plain data from one state to another ------------------------------------------------------------------------------- */
@@ -208,6 +274,32 @@ static void copy_top(lua_State *from, lua_State *to, int depth)
 	}
 }
 
+/*
+ * Takes what a copy of the value at the top costs off `*left`; false when there is not as much. A text is copied once for each time
+ * that it is named, however little the script paid for it. Calls itself at most MAX_DEPTH deep: what is deeper copy_top refuses.
+ */
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static bool fits(lua_State *from, size_t *left, int depth)
+{
+	size_t cost = lua_type(from, -1) == LUA_TSTRING ? lua_rawlen(from, -1) : 0;
+
+	cost += BYTES_AN_ENTRY;
+	if (cost > *left)
+		return false;
+	*left -= cost;
+	if (lua_type(from, -1) != LUA_TTABLE || depth == MAX_DEPTH)
+		return true;
+	lua_pushnil(from);
+	while (lua_next(from, -2)) {
+		bool is_good = fits(from, left, depth + 1);
+
+		lua_pop(from, 1);
+		if (!is_good || !fits(from, left, depth + 1))
+			return false;
+	}
+	return true;
+}
+
 /* Room in a state that copy_top reads: without it nothing is raised, and nothing read. */
 static bool has_room(lua_State *L)
 {
@@ -242,8 +334,7 @@ static int tool_spend(lua_State *L)
 
 	/* No single call does more than this; a larger number could only wrap around. */
 	*steps -= count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : count;
-	if (*steps < 0)
-		return pc_script_exhausted(L);
+	look(L);
 	return 0;
 }
 
@@ -329,7 +420,7 @@ static int explain(lua_State *L)
 	rest = after_line(text);
 	if (strncmp(text, own, strlen(own)) == 0 && rest)
 		lua_pushfstring(L, "%s%s", at, rest);
-	else if (!rest && !script_of(L)->is_bare)
+	else if (!rest && !script_of(L)->is_bare && strncmp(text, script_of(L)->file, strlen(script_of(L)->file)) != 0)
 		lua_pushfstring(L, "%s%s", at, text);
 	else
 		lua_settop(L, 1);
@@ -371,6 +462,30 @@ static int run_protected(struct script *script)
 	return status;
 }
 
+/* Pushes what is told of a script that failed. */
+static void push_failure(struct script *script, lua_State *L, int status)
+{
+	const char *text;
+	char limit[96];
+	size_t size;
+
+	if (status == LUA_ERRMEM) {
+		tell_limit(script, script->refused, limit, sizeof(limit));
+		lua_pushfstring(L, "%s%s", script->where[0] ? script->where : script->file, limit);
+		return;
+	}
+	if (lua_type(script->state, -1) != LUA_TSTRING) {
+		lua_pushliteral(L, "an error while an error was told");
+		return;
+	}
+	text = lua_tolstring(script->state, -1, &size);
+	lua_pushlstring(L, text, size > MAX_MESSAGE ? MAX_MESSAGE : size);
+	if (size > MAX_MESSAGE) {
+		lua_pushliteral(L, "...");
+		lua_concat(L, 2);
+	}
+}
+
 /*
  * script(code, data, limits) -> value | nil, message
  *
@@ -401,7 +516,7 @@ static int core_script(lua_State *L)
 	script->is_ours = pc_option_boolean(L, 3, "is_ours");
 	script->max_steps = pc_check_range(L, 5, 1, INT32_MAX);
 	script->max_ms = pc_check_range(L, 6, 1, 60000);
-	script->steps = script->max_steps;
+	script->steps = script->looked_at = script->max_steps;
 	script->deadline_ns = now_ns() + script->max_ms * 1000000;
 	script->host = L;
 	script->state = lua_newstate(allocate, script);
@@ -412,17 +527,18 @@ static int core_script(lua_State *L)
 	status = run_protected(script);
 	lua_settop(L, 7);
 	if (status == LUA_OK) {
-		copy_top(script->state, L, 0);
-		return 1;
+		size_t left = script->max_bytes;
+
+		if (fits(script->state, &left, 0)) {
+			copy_top(script->state, L, 0);
+			return 1;
+		}
+		lua_pushnil(L);
+		lua_pushfstring(L, "%sgives back more than %I bytes", script->file, (LUAI_UACINT)bytes);
+		return 2;
 	}
 	lua_pushnil(L);
-	if (status == LUA_ERRMEM)
-		lua_pushfstring(L, "%sneeds more than %I bytes of memory", script->where[0] ? script->where : script->file,
-				(LUAI_UACINT)bytes);
-	else if (lua_type(script->state, -1) == LUA_TSTRING)
-		lua_pushstring(L, lua_tostring(script->state, -1));
-	else
-		lua_pushliteral(L, "an error while an error was told");
+	push_failure(script, L, status);
 	return 2;
 }
 

@@ -5,15 +5,21 @@
 --- no clock. Nor one that a limit does not reach: no pcall, which would go on after one; no coroutine, whose instructions
 --- nobody counts; no metatable, whose __gc runs uncounted and whose __close runs after an error; no load.
 
+---
+--- Nor does a script share a table with our own code: what is used here is taken into locals before the script is read, and
+--- each side has libraries of its own.
+
 local tools, data = ...
 
 tools.name(data.file)
 
 local spend, where = tools.spend, tools.where
-local raw_next, raw_tostring, raw_load = next, tostring, load
+local raw_next, raw_tostring, raw_load, raw_pairs, raw_tonumber = next, tostring, load, pairs, tonumber
 -- An error of one of these names it by the name that it is called by here.
-local format, rep, move, unpack = string.format, string.rep, table.move, table.unpack
-local raw_sort, raw_error = table.sort, error
+local format, rep, move, unpack, codes = string.format, string.rep, table.move, table.unpack, utf8.codes
+local raw_sort, raw_error, pack = table.sort, error, table.pack
+local assert, ipairs, select, setmetatable, type = assert, ipairs, select, setmetatable, type
+local tointeger, LARGEST = math.tointeger, math.maxinteger
 
 --- Level 0 is a message that is to name no line; any other error of ours is told with the script's.
 local function error(message, level)
@@ -47,7 +53,7 @@ local function ordered_keys(t)
   for _, list in ipairs({ numbers, texts }) do
     -- Keys are distinct, so what comparing them takes is bounded by the memory that they fill.
     raw_sort(list)
-    table.move(list, 1, #list, #keys + 1, keys)
+    move(list, 1, #list, #keys + 1, keys)
   end
   return keys
 end
@@ -94,7 +100,7 @@ local function plain_format(text, ...)
     error("format: %p shows an address, another one in each run", 2)
   end
   spend(type(text) == "string" and #text // 16 or 0)
-  local arguments = table.pack(...)
+  local arguments = pack(...)
   for i = 1, arguments.n do
     if not PLAIN[type(arguments[i])] then
       arguments[i] = type(arguments[i])
@@ -159,10 +165,35 @@ local function charge(library, ...)
   end
 end
 
+--- What a function in C takes for a whole number: 2.0 and "2" too.
+local function whole(value)
+  return tointeger(raw_tonumber(value) or nil)
+end
+
+--- How many numbers lie between two; those far apart would wrap around.
+local function span(first, last)
+  first, last = whole(first), whole(last)
+  if not first or not last or last <= first then
+    return 0
+  end
+  return last - first < 0 and LARGEST or last - first
+end
+
+--- Each letter pays for what is skipped to find it.
+local function charged_codes(text, ...)
+  local following, letters, first = codes(text, ...)
+  return function(_, at)
+    local position, code = following(letters, at)
+    spend(((position or #letters) - (whole(at) or 0)) // 16)
+    return position, code
+  end, letters, first
+end
+
 local function close_libraries(strings, tables, numbers, letters)
   strings.dump, numbers.random, numbers.randomseed = nil, nil, nil
   charge(strings, "byte", "pack", "packsize", "unpack")
   charge(letters, "len", "offset", "codepoint")
+  letters.codes = charged_codes
   charge(tables, "concat", "insert", "remove")
   -- Nothing repeated costs no memory, and takes as long as it is told to.
   strings.rep = function(text, count, between)
@@ -174,14 +205,11 @@ local function close_libraries(strings, tables, numbers, letters)
   strings.format = plain_format
   tables.sort = sort
   tables.move = function(from, first, last, ...)
-    if math.type(first) == "integer" and math.type(last) == "integer" and last > first then
-      -- The difference of two far apart wraps around.
-      spend(last - first < 0 and math.maxinteger or last - first)
-    end
+    spend(span(first, last))
     return move(from, first, last, ...)
   end
   tables.unpack = function(list, first, last)
-    spend(math.max(0, (math.tointeger(last) or #list) - (math.tointeger(first) or 1)))
+    spend(span(first == nil and 1 or first, last == nil and type(list) == "table" and #list or last))
     return unpack(list, first, last)
   end
 end
@@ -195,15 +223,28 @@ local TRUSTED = {
 
 local loaded = {}
 
-local function copy(library)
+--- A table of its own, down to the deepest: what a script does to one is its own affair. No table of ours holds itself.
+local function copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
   local copied = {}
-  for key, value in raw_next, library do
-    copied[key] = value
+  for key, item in raw_next, value do
+    copied[key] = copy(item)
   end
   return copied
 end
 
-local own_string, own_table
+close_libraries(string, table, math, utf8)
+
+--- What our own modules have, which no script can reach; methods of texts are in it.
+local own = {
+  error = error, tostring = plain_tostring,
+  assert = assert, ipairs = ipairs, next = next, pairs = raw_pairs, rawget = rawget, select = select,
+  setmetatable = setmetatable, tonumber = raw_tonumber, type = type,
+  string = copy(string), table = copy(table), math = copy(math),
+}
+getmetatable("").__index = own.string
 
 --- Our own modules, from the same text as outside.
 local function require_own(name)
@@ -212,35 +253,35 @@ local function require_own(name)
     if not code then
       error(("%s: not in a closed state"):format(name), 2)
     end
-    -- Copies, as methods of texts are: what a script does to its libraries is its own affair.
-    local env = { require = require_own, error = error, string = own_string, table = own_table, math = math }
-    for _, key in ipairs({
-      "assert", "ipairs", "next", "pairs", "rawget", "select", "setmetatable", "tonumber", "tostring", "type",
-    }) do
-      env[key] = _G[key]
-    end
-    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", env))(name)
+    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", copy(own)))(name)
   end
   return loaded[name]
 end
+own.require = require_own
 
 --- What builders were told, and by which line: { field, items, at }, oldest first.
 local notes = {}
 
 local FIELDS = { allow_read = "read", allow_write = "write", workspace = "write" }
 
---- The entries of one argument: of a list its items, of a map its keys, of a list or a map inside the same.
-local function entries(argument, add)
+--- No field of a profile is a table inside tables deeper than this.
+local MAX_NOTED = 4
+
+--- The entries of one argument: of a list its items, of a map its keys, of a list or a map inside the same. What is deeper is
+--- refused by the method itself.
+local function entries(argument, add, depth)
   if type(argument) ~= "table" then
     return add(argument)
+  elseif depth == MAX_NOTED then
+    return
   end
   for _, item in ipairs(argument) do
-    entries(item, add)
+    entries(item, add, depth + 1)
   end
   if #argument == 0 then
     for key, item in ordered_pairs(argument) do
       if type(item) == "table" then
-        entries(item, add)
+        entries(item, add, depth + 1)
       else
         add(key)
       end
@@ -256,10 +297,11 @@ local function note(builder, method, ...)
     items[#items + 1] = PLAIN[type(item)] and item or nil
   end
   for i = 1, select("#", ...) do
-    entries((select(i, ...)), add)
+    entries((select(i, ...)), add, 0)
   end
 end
 
+--- What a script has of procage.profile: builders that note, and copies of the lists.
 local function observe(profile)
   for name, method in raw_next, profile.methods do
     profile.methods[name] = function(self, ...)
@@ -267,16 +309,16 @@ local function observe(profile)
       return method(self, ...)
     end
   end
-  local new = profile.new
-  profile.new = function(fields)
+  local new, seen = profile.new, copy(profile)
+  seen.new = function(fields)
     local builder = new(fields)
     for field, value in ordered_pairs(fields or {}) do
       note(builder, field, value)
     end
     return builder
   end
-  profile.methods, profile.to_json, profile.from_json = nil, nil, nil
-  return profile
+  seen.methods, seen.to_json, seen.from_json = nil, nil, nil
+  return seen
 end
 
 local run_text
@@ -309,7 +351,8 @@ local function script_require(name)
   if special[name] then
     return special[name]
   elseif name == "procage.path" then
-    return require_own(name)
+    loaded.seen_path = loaded.seen_path or copy(require_own(name))
+    return loaded.seen_path
   elseif name == "procage.profile" then
     if not loaded.observed then
       loaded.observed = observe(require_own(name))
@@ -332,7 +375,7 @@ local env = {
   _VERSION = _VERSION,
   error = error, ipairs = ipairs, rawequal = rawequal, rawget = rawget, rawlen = rawlen, rawset = rawset, select = select,
   type = type,
-  math = math, string = string, table = table, utf8 = utf8,
+  math = copy(math), string = copy(string), table = copy(table), utf8 = copy(utf8),
   pairs = ordered_pairs, next = ordered_next, tostring = plain_tostring, tonumber = tonumber,
   require = script_require,
   assert = function(value, message, ...)
@@ -345,6 +388,19 @@ local env = {
 charge(env, "tonumber")
 env._G = env
 
+--- A text is compiled in C, where no hook fires: piece by piece, so that the clock is looked at in between.
+local PIECE_BYTES = 512
+
+local function compile(text, name)
+  local at = 1
+  return raw_load(function()
+    local piece = text:sub(at, at + PIECE_BYTES - 1)
+    at = at + PIECE_BYTES
+    spend(2 * #piece)
+    return piece
+  end, "@" .. name, "t", env)
+end
+
 --- `code`: the same compiled, where it is the program's own.
 function run_text(text, file, code)
   -- A first line that starts with # is the shell's, as for lua(1).
@@ -355,11 +411,11 @@ function run_text(text, file, code)
   if code then
     chunk, message = raw_load(code, "@" .. name, "b", env)
   else
-    chunk, message = raw_load(body, "@" .. name, "t", env)
+    chunk, message = compile(body, name)
   end
   if not chunk then
     -- What is nested too deep is told without a line.
-    message = message:find(":%d+: ") and message or name .. ": " .. message
+    message = (message:find(":%d+: ") or message:sub(1, #name) == name) and message or name .. ": " .. message
     error(message, 0)
   end
   local value = chunk()
@@ -468,21 +524,22 @@ function kinds.policy()
   if bad then
     error(("%s: %s"):format(data.file, bad), 0)
   end
-  config.options = values
+  -- A copy: what the script does to it changes neither the defaults nor what is told of the values.
+  config.options = plain(values, "", 0)
   local built = make(config, ctx)
   local profile = loaded["procage.profile"]
   local told = type(built) == "table" and notes[built] or {}
   if profile and profile.is_builder(built) then
     built = profile.plain(built)
   end
-  return { profile = plain(built, "", 0), notes = told, options = options, values = plain(values, "", 0) }
+  return { profile = plain(built, "", 0), notes = told, options = options, values = values }
 end
 
 --- A script that only tells things to a recorder: what was told, with its lines.
 local function recorder(told)
   return function(kind)
     return function(...)
-      told[#told + 1] = { kind = kind, at = where(), arguments = plain(table.pack(...), kind, 0) }
+      told[#told + 1] = { kind = kind, at = where(), arguments = plain(pack(...), kind, 0) }
     end
   end
 end
@@ -521,7 +578,4 @@ function kinds.tests()
   return { told = told }
 end
 
-close_libraries(string, table, math, utf8)
-own_string, own_table = copy(string), copy(table)
-getmetatable("").__index = own_string
 return kinds[data.kind]()

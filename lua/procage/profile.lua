@@ -242,15 +242,21 @@ local whole_shape = { order = M.fields, fields = shapes }
 --- The table inside each builder. Weak: a builder that nobody holds takes its table along.
 local inside = setmetatable({}, { __mode = "k" })
 
+--- No field is a table inside tables this deep.
+local MAX_DEPTH = 8
+
+--- What is deeper is left as it is, for the checks to refuse.
 ---@param value any
+---@param depth? integer
 ---@return any
-local function deep_copy(value)
-  if type(value) ~= "table" then
+local function deep_copy(value, depth)
+  depth = depth or 0
+  if type(value) ~= "table" or depth == MAX_DEPTH then
     return value
   end
   local copy = {}
   for key, item in pairs(value) do
-    copy[key] = deep_copy(item)
+    copy[key] = deep_copy(item, depth + 1)
   end
   return copy
 end
