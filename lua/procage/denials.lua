@@ -107,12 +107,13 @@ local function uses(fitted, mechanism)
   return false
 end
 
+--- The smallest change. What a socket is for nobody knows: the loopback may do.
 local function reach(fitted, target)
   -- A loopback that is the host's has servers of the host.
   if target and is_loopback(target) and uses(fitted, "mediated-loopback") then
     return { loopback = "host" }, { op = "connect", target = target, is_foreign = true }
-  elseif fitted.network == "none" and target and is_loopback(target) then
-    return { network = "loopback" }, { op = "connect", target = target, is_loopback = true }
+  elseif fitted.network == "none" and (not target or is_loopback(target)) then
+    return { network = "loopback" }, { op = "connect", target = target or "the loopback", is_loopback = true }
   end
   return ALL, { op = "connect", target = target or "the network" }
 end
@@ -145,7 +146,8 @@ local function describe_socket(raw, fitted)
   if family == AF_UNIX then
     return "unix", "sockets", kind == SOCK_DGRAM and "a Unix datagram socket" or "a Unix socket of type " .. kind
   elseif family == AF_INET or family == AF_INET6 then
-    return "inet", "network", ("socket(%s)"):format(FAMILIES[family]), reach(fitted)
+    local text = fitted.network == "none" and "socket(%s), for the loopback or for the network (--net all)" or "socket(%s)"
+    return "inet", "network", text:format(FAMILIES[family]), reach(fitted)
   end
   return "inet", "network", ("socket(%s)"):format(FAMILIES[family] or "family " .. family)
 end

@@ -238,7 +238,10 @@ function M.object(view, op, target)
       return { kind = "abstract", name = target:sub(2) }
     end
     local address, port = inet(target)
-    if port then
+    if port and address:find("[%a_]") and not address:find(":") and address ~= "localhost" then
+      local text = "%s %s: a name stands for addresses that nobody has looked up: expected ADDRESS:PORT or PORT"
+      return nil, text:format(op, target)
+    elseif port then
       return { kind = "inet", address = address, port = port }
     end
     return nil, ("%s %s: expected a path, @NAME, PORT, ADDRESS:PORT or [ADDRESS]:PORT"):format(op, target)

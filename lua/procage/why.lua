@@ -297,7 +297,7 @@ local function find_change(policy, answer, op, target, object, verdict)
   elseif not verdict.allowed and (verdict.clause == "permissions" or verdict.clause == "exists") then
     answer.no_change = "no policy has a say in it"
   else
-    answer.no_change = "no single change of the configuration does"
+    answer.no_change = "no single change was found that would"
   end
 end
 

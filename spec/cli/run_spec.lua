@@ -278,6 +278,17 @@ describe("procage-lua explain", function()
     assert.matches("~/.ssh", result.stdout, 1, true)
   end)
 
+  it("says of a policy that confines nothing that, and no more", function()
+    local b <close> = box.new()
+    for _, words in ipairs({ { "--policy", "off" }, { "--set", "mode=off" } }) do
+      local result = program(b, table.move(words, 1, #words, 2, { "explain" }))
+      assert.equal(0, result.status, result.stderr)
+      assert.matches("^Policy [^\n]*\nNOTHING is confined: ", result.stdout)
+      assert.not_matches("\n  write ", result.stdout)
+      assert.not_matches("~/.ssh", result.stdout, 1, true)
+    end
+  end)
+
   it("explains for a host that is not here, and refuses where nothing confines", function()
     local b <close> = box.new()
     local old = b:write("outside/old.json", '{"landlock_abi": 2, "seccomp_filter": true, "seccomp_notify": true}')

@@ -55,6 +55,17 @@ describe("denials", function()
     assert.is_nil(far.allow)
   end)
 
+  it("offer the loopback first for a socket of which nobody knows what it is for", function()
+    local again = policy_with(function(config)
+      return { network = config.network }
+    end)
+    local line = denials.of(raw({ { call = "socket", args = { 2, 1, 0 } } }), { network = "none", mechanisms = {} }, nil, again)
+      .denied[1]
+    assert.equal("socket(AF_INET), for the loopback or for the network (--net all): Permission denied (by prog)", line.text)
+    assert.equal("--net loopback", line.allow)
+    assert.equal('network = "loopback"', line.config)
+  end)
+
   it("name the address that could not be bound, and offer the network for one outside", function()
     local again = policy_with(function(config)
       return { network = config.network }

@@ -100,6 +100,7 @@ gap("process_tree", hosts.full)
     { "while true do end", "strict_test.lua:1: took more than" },
     { 'config("x")', "strict_test.lua:1: config: expected a table" },
     { 'config({ netwrok = "none" })\nallows.read("/etc")', "netwrok: unknown key .did you mean network" },
+    { 'allows.connect("example.com:443")', "strict_test.lua:1: connect example.com:443: a name stands for addresses" },
     { 'allows.connect("nowhere")', "strict_test.lua:1: connect nowhere: expected a path" },
     { "os.exit()", "strict_test.lua:1: attempt to index a nil value" },
   }

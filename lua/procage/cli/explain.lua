@@ -187,7 +187,12 @@ return function(request)
     table.move(more, 1, #more, #lines + 1, lines)
     lines[#lines + 1] = ""
   end
-  add(profile_lines(fitted, made.policy.config))
+  if fitted.unconfined then
+    lines[2] = "NOTHING is confined: " .. reports.printable(fitted.unconfined)
+    lines[3] = ""
+  else
+    add(profile_lines(fitted, made.policy.config))
+  end
   local source = made.policy.source
   if source and #source.options > 0 then
     lines[#lines] = "Options of the policy (--option NAME=VALUE)"
@@ -197,7 +202,7 @@ return function(request)
   if refusal then
     add({ "Such a run is refused: " .. refusal })
   end
-  local more = list_lines(fitted, made.policy.context.home)
+  local more = fitted.unconfined and {} or list_lines(fitted, made.policy.context.home)
   table.move(more, 1, #more, #lines + 1, lines)
   local written, why = io.stdout:write(table.concat(lines, "\n"), "\n")
   if not written or not io.stdout:flush() then

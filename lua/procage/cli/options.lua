@@ -321,6 +321,9 @@ Examples:
     epilog = [[
 Takes the options of run that make the policy. Makes nothing and runs nothing.
 
+Exit status: 0, also where run would refuse, which it says; 126 where nothing can be confined; 2 for bad usage, configuration
+or policy.
+
 Examples:
    procage-lua explain
    procage-lua explain --net none --git commit
