@@ -15,7 +15,8 @@ M.config = [==[
 # sandbox. "off": NOTHING is confined.
 #mode = "auto"
 
-# A shipped policy (speccoder, off), or your own script: an absolute path, or one that starts with ~/
+# A shipped policy (speccoder, in-place, own-command, mcp-server, workspace-write, read-only, spettro, off), or your own script:
+# an absolute path, or one that starts with ~/
 #policy = "speccoder"
 
 # Options that the policy declares: `procage-lua run --policy POLICY --help` lists them; the shipped ones have none
@@ -23,7 +24,7 @@ M.config = [==[
 
 # ---- Network --------------------------------------------------------------------------------------------------------
 
-# "off", "loopback" (one of the run's own), "all", or a list of TCP ports: [443]
+# "none", "loopback" (one of the run's own), "all", or a list of TCP ports: [443]
 #network = "loopback"
 
 # Commands that get the whole network all the same, word by word: exactly these, ...

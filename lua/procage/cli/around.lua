@@ -106,9 +106,10 @@ Examples:
       HELP,
     },
     epilog = [[
-Masked are values of this program's variables with secret names (`procage-lua explain` lists the patterns) and lines of key
-files, from eight characters on: as they are, in base64, in hexadecimal, percent-encoded and escaped as in JSON. Each becomes
-[redacted:NAME]. Output comes as input does, but for what may be the beginning of a secret.
+Masked are values of this program's variables with secret names (`procage-lua explain` lists the
+patterns) and lines of key files, from eight characters on: as they are, in base64, in hexadecimal,
+percent-encoded and escaped as in JSON. Each becomes [redacted:NAME]. Output comes as input does,
+but for what may be the beginning of a secret.
 
 Exit status: 0; 2 bad usage or a key file that cannot be read; 125 when output was lost.
 

@@ -321,8 +321,8 @@ Examples:
     epilog = [[
 Takes the options of run that make the policy. Makes nothing and runs nothing.
 
-Exit status: 0, also where run would refuse, which it says; 126 where nothing can be confined; 2 for bad usage, configuration
-or policy.
+Exit status: 0, also where run would refuse, which it says; 126 where nothing can be confined; 2 for
+bad usage, configuration or policy.
 
 Examples:
    procage-lua explain
@@ -341,9 +341,10 @@ Examples:
     }),
     takes = "command",
     epilog = [[
-The command runs as under run, so what it may not do fails: learn again with what was proposed until it succeeds. What it prints
-goes to standard error. Files are seen by the observer of --denials=paths. Paths are put together to directories; what is
-hidden, or a file that others run, is never proposed.
+The command runs as under run, so what it may not do fails: learn again with what was proposed until
+it succeeds. What it prints goes to standard error. Files are seen by the observer of
+--denials=paths. Paths are put together to directories; what is hidden, or a file that others run,
+is never proposed.
 
 Exit status: 0 when there is a proposal, whatever became of the command; 126, 127 and 2 as for run.
 
@@ -357,8 +358,9 @@ Examples:
     usage = "procage-lua doctor [options]",
     options = join(POLICY, { JSON, HELP }),
     epilog = [[
-Takes the options of run that make the policy. The workspace and the home directory that are attacked are made for it, below
-~/.local/state/procage or, with --root, below that directory; nothing else is touched.
+Takes the options of run that make the policy. The workspace and the home directory that are
+attacked are made for it, below ~/.local/state/procage or, with --root, below that directory;
+nothing else is touched.
 
 Exit status: 0, or
    1      an attack came through
@@ -384,8 +386,8 @@ Examples:
     },
     takes = "files",
     epilog = [[
-Names end in .toml (the table [sandbox] is read), .json or .lua. A configuration is tried with its policy, a policy with the
-defaults. Nothing is run or changed.
+Names end in .toml (the table [sandbox] is read), .json or .lua. A configuration is tried with its
+policy, a policy with the defaults. Nothing is run or changed.
 
 Exit status: 0 when all is well, 1 when anything is wrong, 2 bad usage
 
@@ -416,8 +418,9 @@ Examples:
     options = join(POLICY, { JSON, HELP }),
     takes = "words",
     epilog = [[
-The target is a path, from where you are; for connect and bind also @NAME, PORT, ADDRESS:PORT or [ADDRESS]:PORT. Nothing is
-run. A change is shown only after the policy was built with it and asked the same; none for credentials.
+The target is a path, from where you are; for connect and bind also @NAME, PORT, ADDRESS:PORT or
+[ADDRESS]:PORT. Nothing is run. A change is shown only after the policy was built with it and asked
+the same; none for credentials.
 
 Exit status: 0 when it is allowed, 1 when not, 2 for bad usage, configuration or policy.
 
@@ -440,7 +443,7 @@ Examples:
 The file is Lua, read in the closed state that policies run in; docs/policies.md has its words:
 
    policy("./strict.lua")               -- from the directory of the file; --policy wins
-   file("~/.ssh/id", "key")             -- in a throw-away home and workspace, which the tests are then about
+   file("~/.ssh/id", "key")             -- the tests are then about a throw-away home and workspace
    allows.write("./x")
    denies.read("~/.ssh/id")
    gap("carve", hosts.docker)           -- there the policy has this gap
