@@ -15,6 +15,7 @@ local fit = require("procage.fit")
 local hosts = require("procage.host")
 local known_hosts = require("procage.hosts")
 local model = require("procage.model")
+local nearest = require("procage.nearest")
 local path = require("procage.path")
 local policy_room = require("procage.policy")
 local profiles = require("procage.profile")
@@ -319,6 +320,18 @@ local function host_names()
   return names
 end
 
+--- Words of a test file; each of the first two has the operations.
+local WORDS = { "allows", "denies", "policy", "config", "file", "directory", "gap", "no_gap", "hosts" }
+
+--- Lua's message of a misspelt word, with the nearest known one.
+---@param message string
+---@return string
+local function with_hint(message)
+  local name = message:match("a nil value %(global '([%w_]+)'%)")
+  local field = message:match("a nil value %(field '([%w_]+)'%)")
+  return message .. (name and nearest.hint(name, WORDS) or field and nearest.hint(field, model.operations) or "")
+end
+
 --- Runs a file of tests.
 ---@param file string  absolute
 ---@param options procage.TestOptions
@@ -331,7 +344,7 @@ function M.run(file, options)
   end
   local result, why = script.run("tests", text, file, nil, { host_names = host_names() })
   if not result then
-    return nil, why
+    return nil, why and with_hint(why)
   end
   local settings = { directory = path.parent(file) or "/" }
   for key, value in pairs(options) do
@@ -355,7 +368,9 @@ function M.run(file, options)
     end
     return list
   end)
-  if ok then
+  if ok and #results == 0 then
+    return nil, file .. ": asks nothing: allows.read(...), denies.write(...), gap(...)"
+  elseif ok then
     return results
   elseif type(results) == "table" then
     return nil, results.message

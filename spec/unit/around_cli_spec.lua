@@ -41,6 +41,13 @@ describe("guard", function()
     local place <close> = new_place()
     assert.same({ "", 0 }, { place:sh("procage guard snapshot --protect SPEC.md --in-place --output ../before.json") })
     assert.same({ "", 0 }, { place:sh("procage guard compare ../before.json") })
+    -- A link that leads nowhere is there too.
+    for _, name in ipairs({ "before.json", "link.json" }) do
+      local refused, code = place:sh("ln -sf nowhere.json ../link.json; procage guard snapshot --no-git --output ../" .. name)
+      assert.equal(125, code)
+      assert.matches("File exists", refused, 1, true)
+    end
+    assert.same({ "", 0 }, { place:sh("procage guard compare ../before.json && test ! -e ../nowhere.json") })
     place:sh("echo 2 > SPEC.md; git config a.b c")
     local text, status = place:sh("procage guard compare ../before.json")
     assert.equal(1, status)

@@ -91,7 +91,10 @@ gap("process_tree", hosts.full)
   local mistakes = {
     { 'gap("crave")', 'strict_test.lua:1: gap: expected one of .*did you mean carve' },
     { '\ngap("carve", hosts.dokcer)', "strict_test.lua:2: hosts.dokcer: no such host .did you mean docker" },
-    { 'allows.raed("x")', "strict_test.lua:1: attempt to call a nil value .field 'raed'" },
+    { 'allows.raed("x")', "strict_test.lua:1: attempt to call a nil value .field 'raed'. .did you mean read" },
+    { 'allow.read("x")', "strict_test.lua:1: attempt to index a nil value .global 'allow'. .did you mean allows" },
+    { "", "strict_test.lua: asks nothing" },
+    { 'policy("./strict.lua")', "strict_test.lua: asks nothing" },
     { "allows.read()", "strict_test.lua:1: allows.read: a target is missing" },
     { "allows.read(1)", "strict_test.lua:1: allows.read: expected a text" },
     { 'allows.read("a/../b")', "strict_test.lua:1: a/../b: a path without" },

@@ -55,7 +55,7 @@ local commands = {
         flags = "--output",
         arg = "<file>",
         convert = text("--output"),
-        help = "snapshot: write it here; default: standard output.",
+        help = "snapshot: write it to this file, which must not be there yet; default: standard output.",
       },
       JSON,
       HELP,

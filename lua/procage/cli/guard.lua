@@ -19,20 +19,14 @@ local function absolute(name)
   return (disk.resolve(path.join(cwd, name)))
 end
 
---- Standard output, or a file that is made anew beside its name and put in its place.
+--- Standard output, or a file that is not there yet: what it replaced might be a snapshot that someone still compares with.
 local function write(file, text)
   if not file then
     local ok, message = io.stdout:write(text, "\n")
     ok = ok and io.stdout:flush()
     return ok, message
   end
-  local handle, message = io.open(file, "wb")
-  if not handle then
-    return nil, message
-  end
-  local ok, why = handle:write(text, "\n")
-  local is_closed, why_not = handle:close()
-  return ok and is_closed, why or why_not
+  return core.create_file(path.join(assert(core.real_path("/proc/self/cwd")), file), text .. "\n")
 end
 
 local function snapshot(chosen)
@@ -62,7 +56,7 @@ local function snapshot(chosen)
   end
   ok, why = write(chosen.output, guard.to_json(made))
   if not ok then
-    return fail(OUR_FAILURE, ("%s: %s"):format(chosen.output or "standard output", why or "cannot be written"))
+    return fail(OUR_FAILURE, chosen.output and why or "standard output: " .. (why or "cannot be written"))
   end
   return 0
 end
