@@ -253,7 +253,7 @@ local function require_own(name)
     if not code then
       error(("%s: not in a closed state"):format(name), 2)
     end
-    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", copy(own)))(name)
+    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", own))(name)
   end
   return loaded[name]
 end
