@@ -3,6 +3,7 @@
 --- Standard output belongs to the command (run) or to the answer (probe, explain, help); the rest goes to standard error.
 
 local options = require("procage.cli.options")
+local writer = require("procage.writer")
 
 local M = {}
 
@@ -30,12 +31,14 @@ local modules = {
 local function policy_help(name)
   local declared, help = require("procage.policy").declared(name)
   if not declared then
-    io.stderr:write("procage-lua: ", help, "\n")
+    writer.err("procage-lua: ", help)
     return M.BAD_USAGE
   end
-  io.stdout:write(("\nPolicy %s%s\n"):format(name, help and ": " .. help or ""))
+  writer.out("")
+  writer.out(("Policy %s%s"):format(name, help and ": " .. help or ""))
   local lines = require("procage.declared").lines(declared)
-  io.stdout:write(#lines > 0 and "Its options, for --option:\n" .. table.concat(lines, "\n") or "It takes no options.", "\n")
+  writer.out(#lines > 0 and "Its options, for --option:" or "It takes no options.")
+  writer.each(writer.out, lines)
   return 0
 end
 
@@ -58,14 +61,14 @@ function M.main(words)
   local request, message = options.parse(words)
   if not request then
     local name = options.command(words[1]) and words[1]
-    io.stderr:write("procage-lua: ", message, "\n")
-    io.stderr:write(("Try 'procage-lua %s'.\n"):format(name and name .. " --help" or "help"))
+    writer.err("procage-lua: ", message)
+    writer.err(("Try 'procage-lua %s'."):format(name and name .. " --help" or "help"))
     return M.BAD_USAGE
   elseif request.command == "help" then
     io.stdout:write(options.help(request.topic))
     return request.options.policy and policy_help(request.options.policy) or 0
   elseif request.command == "version" then
-    io.stdout:write("procage-lua ", require("procage.core").version, "\n")
+    writer.out("procage-lua ", require("procage.core").version)
     return 0
   end
   return require(modules[request.command])(request), request.command == "run"

@@ -14,6 +14,7 @@ local policy_room = require("procage.policy")
 local private = require("procage.private")
 local profiles = require("procage.profile")
 local reports = require("procage.report")
+local writer = require("procage.writer")
 
 local M = {}
 
@@ -174,7 +175,7 @@ local function show(self, text)
   if self.options.on_notice then
     self.options.on_notice(text)
   else
-    io.stderr:write(text, "\n")
+    writer.err(text)
   end
 end
 

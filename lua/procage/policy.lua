@@ -8,6 +8,7 @@ local later = require("procage.later")
 local nearest = require("procage.nearest")
 local path = require("procage.path")
 local profile = require("procage.profile")
+local printable = require("procage.printable")
 local script = require("procage.script")
 
 local narrow = later("procage.narrow")
@@ -223,12 +224,13 @@ function M.admit(report, accept, mode)
   accepted.off = accepted.off and mode ~= "required"
   for _, row in ipairs(report) do
     if row.state == "unenforced" and not accepted[row.id] and mode ~= "off" then
-      open[#open + 1] = ("%s (%s): %s; lift: %s"):format(
+      -- A name in one may hold a newline; only ours are lines.
+      open[#open + 1] = printable(("%s (%s): %s; lift: %s"):format(
         row.id,
         row.clause,
         row.effect or row.reason or "not enforced",
         row.lift or "unknown"
-      )
+      ))
       ids[#ids + 1] = not ids[row.id] and row.id ~= "off" and ('"%s"'):format(row.id) or nil
       ids[row.id] = true
       -- One line for a profile that confines nothing.

@@ -9,6 +9,7 @@ local path = require("procage.path")
 local pretty = require("procage.pretty")
 local resolve = require("procage.resolve")
 local runner = require("procage.runner")
+local writer = require("procage.writer")
 
 local M = {}
 
@@ -60,7 +61,8 @@ local function completer(env)
     if #choices > 0 then
       local shown = table.move(choices, 1, math.min(#choices, 200), 1, {})
       local more = #choices > #shown and (" … %d more"):format(#choices - #shown) or ""
-      io.stdout:write("\n", pretty.printable(table.concat(shown, "  ")), more, "\n")
+      io.stdout:write("\n")
+      writer.out(table.concat(shown, "  "), more)
       io.stdout:flush()
     end
     return insert, #choices > 0
@@ -93,7 +95,7 @@ local function edited(line, env, context)
       local kept, why = history:add(entry)
       if kept == nil then
         history = nil
-        io.stderr:write("procage-lua: the history is not kept: ", pretty.printable(why), "\n")
+        writer.err("procage-lua: the history is not kept: ", why)
       end
     end
   end
@@ -187,7 +189,7 @@ local function print_values(session, values)
   end
   if #shown > 0 then
     session.env._ = values[2]
-    io.stdout:write(table.concat(shown, "\n"), "\n")
+    writer.each(writer.out, shown)
   end
 end
 
@@ -199,7 +201,7 @@ local function evaluate(session, chunk)
   end, errors.handler(session.view)))
   if not values[1] then
     io.stdout:flush()
-    io.stderr:write(table.concat(type(values[2]) == "table" and values[2] or { tostring(values[2]) }, "\n  "), "\n")
+    writer.each(writer.err, table.concat(type(values[2]) == "table" and values[2] or { tostring(values[2]) }, "\n  "))
   end
 end
 
@@ -241,7 +243,7 @@ function M.run()
       to:flush()
     end,
     tell = function(text)
-      io.stderr:write("procage-lua: ", text, "\n")
+      writer.err("procage-lua: ", text)
     end,
     interrupted = errors.INTERRUPTED,
   })
@@ -252,7 +254,7 @@ function M.run()
   core.ignore_interrupt()
   session.input = open_input(env, state_place())
   if session.input.notice then
-    io.stderr:write("procage-lua: ", session.input.notice, "\n")
+    writer.err("procage-lua: ", session.input.notice)
   end
   while true do
     local text, chunk, message = read_entry(session)
@@ -264,7 +266,7 @@ function M.run()
       if chunk then
         evaluate(session, chunk)
       else
-        io.stderr:write(pretty.printable(message), "\n")
+        writer.err(message)
       end
     end
   end

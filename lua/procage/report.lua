@@ -1,6 +1,7 @@
 --- A report as text to read, as notices of one line, and as JSON.
 
 local json = require("procage.json")
+local printable = require("procage.printable")
 
 local M = {}
 
@@ -12,21 +13,8 @@ local row_shape = {
 --- What a row says below its first line, in this order.
 local details = { "reason", "effect", "guard", "lift", "by" }
 
---- Text from a profile or a host on one line of a terminal: no control character of it is obeyed.
----@param text string
----@return string
-function M.printable(text)
-  return (text:gsub("%c", function(c)
-    return ("\\x%02x"):format(c:byte())
-  end))
-end
-
---- The same of a message that has lines of its own, each of them indented.
----@param text string
----@return string
-function M.printable_lines(text)
-  return (M.printable(text):gsub("\\x0a  ", "\n  "))
-end
+--- Text from a profile or a host on one line of a terminal.
+M.printable = printable
 
 ---@param rows procage.Row[]
 ---@param cell fun(row: procage.Row): string

@@ -72,9 +72,10 @@ describe("a report", function()
   end)
 
   it("obeys no control character", function()
-    local rows = { { clause = "x", state = "unenforced", mechanisms = {}, id = "x", effect = "a\27[2Jb\nc", lift = "y" } }
-    assert.matches("a\\x1b[2Jb\\x0ac", report.notices(rows)[1], 1, true)
-    assert.matches("a\\x1b[2Jb\\x0ac", report.lines(rows)[2], 1, true)
+    local rows = { { clause = "x", state = "unenforced", mechanisms = {}, id = "x", lift = "y" } }
+    rows[1].effect = "a\27[2Jb\nc\xc2\x9bd\x9be\u{202e}"
+    assert.matches([[a\x1b[2Jb\nc\u{009B}d\x9be\u{202E}]], report.notices(rows)[1], 1, true)
+    assert.matches([[a\x1b[2Jb\nc\u{009B}d\x9be\u{202E}]], report.lines(rows)[2], 1, true)
   end)
 
   it("has one JSON form, mechanisms a list even when empty", function()

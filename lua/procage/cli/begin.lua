@@ -4,12 +4,12 @@ local config_files = require("procage.cli.config_files")
 local core = require("procage.core")
 local path_text = require("procage.path")
 local quote = require("procage.quote")
-local reports = require("procage.report")
 local resolve = require("procage.resolve")
 local templates = require("procage.templates")
+local writer = require("procage.writer")
 
 local function fail(message)
-  io.stderr:write("procage-lua: init: ", reports.printable(message), "\n")
+  writer.err("procage-lua: init: ", message)
   return 2
 end
 
@@ -57,6 +57,6 @@ return function(request)
   if not ok then
     return fail(message)
   end
-  io.stderr:write(("procage-lua: %s: written; after a change: procage-lua check %s\n"):format(named, named))
+  writer.err(("procage-lua: %s: written; after a change: procage-lua check %s"):format(named, named))
   return 0
 end

@@ -7,12 +7,12 @@ local hosts = require("procage.host")
 local json = require("procage.json")
 local path_text = require("procage.path")
 local policy_room = require("procage.policy")
-local reports = require("procage.report")
 local resolve = require("procage.resolve")
 local runner = require("procage.runner")
 local setup = require("procage.cli.setup")
 local spettro = require("procage.spettro")
 local spettro_files = require("procage.cli.spettro")
+local writer = require("procage.writer")
 
 --- Whether a policy makes a profile of a configuration, and what is wrong when it does not.
 ---@param name string  a shipped policy or a file
@@ -178,19 +178,18 @@ return function(request)
     context, message = resolve.context({ root = root }, runner.own_environment())
   end
   if not context then
-    io.stderr:write("procage-lua: check: ", reports.printable(message), "\n")
+    writer.err("procage-lua: check: ", message)
     return 2
   end
   local status = 0
   for _, file in ipairs(request.files) do
     local problems, refused = problems_of(file, context)
     for _, problem in ipairs(problems) do
-      io.stdout:write(reports.printable(problem), "\n")
+      writer.out(problem)
       status = 1
     end
     if #problems == 0 then
-      local but = refused and "; on this machine `run` refuses it: " .. refused or ""
-      io.stdout:write(reports.printable_lines(file .. ": ok" .. but), "\n")
+      writer.refusal(writer.out, file .. ": ok" .. (refused and "; on this machine `run` refuses it: " or ""), refused or "")
     end
   end
   return status

@@ -4,8 +4,8 @@ local classify = require("procage.classify")
 local core = require("procage.core")
 local json = require("procage.json")
 local path = require("procage.path")
-local reports = require("procage.report")
 local setup = require("procage.cli.setup")
+local writer = require("procage.writer")
 
 local BAD_USAGE = 2
 local STATUS = { allowed = 0, denied = 1, ask = 3 }
@@ -14,7 +14,7 @@ local STRICTNESS = { denied = 3, ask = 2, allowed = 1 }
 local MAX_INPUT = 16 << 20
 
 local function fail(message)
-  io.stderr:write("procage-lua: classify: ", reports.printable(message), "\n")
+  writer.err("procage-lua: classify: ", message)
   return BAD_USAGE
 end
 
@@ -42,7 +42,7 @@ end
 
 local function print_line(decision)
   local object = decision.object and (" (%s)"):format(decision.object) or ""
-  io.stdout:write(reports.printable(("%s %s: %s%s"):format(decision.decision, decision.rule, decision.reason, object)), "\n")
+  writer.out(("%s %s: %s%s"):format(decision.decision, decision.rule, decision.reason, object))
 end
 
 ---@param request procage.cli.Request
@@ -65,7 +65,7 @@ return function(request)
   chosen.explains = true
   local made, why, status = setup.load(chosen)
   if not made then
-    io.stderr:write("procage-lua: ", reports.printable(why), "\n")
+    writer.err("procage-lua: ", why)
     return status
   end
   if not calls then

@@ -6,10 +6,10 @@ local json = require("procage.json")
 local lifts = require("procage.doctor.lift")
 local path = require("procage.path")
 local procage = require("procage")
-local reports = require("procage.report")
 local runner = require("procage.runner")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
+local writer = require("procage.writer")
 
 local CROSSED = 1
 
@@ -127,7 +127,7 @@ end
 return function(request)
   local chosen = request.options
   local function fail(status, message)
-    io.stderr:write("procage-lua: doctor: ", reports.printable(message), "\n")
+    writer.err("procage-lua: doctor: ", message)
     return status
   end
 
@@ -178,10 +178,7 @@ return function(request)
     for _, line in ipairs(lifts.lines(missing, steps)) do
       lines[#lines + 1] = line
     end
-    for i, line in ipairs(lines) do
-      lines[i] = reports.printable(line)
-    end
-    text = table.concat(lines, "\n") .. "\n"
+    text = writer.text(lines)
   end
   local written, why = io.stdout:write(text)
   if not written or not io.stdout:flush() then

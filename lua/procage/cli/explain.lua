@@ -10,6 +10,7 @@ local profiles = require("procage.profile")
 local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local shipped = require("procage.shipped")
+local writer = require("procage.writer")
 
 ---@return procage.Host? host
 ---@return string? message
@@ -93,7 +94,7 @@ local function profile_lines(fitted, config)
     allowed[#allowed + 1] = table.concat(entry, " ") .. " ..."
   end
   if #allowed > 0 then
-    table.insert(rows, 6, { "all of it", "for: " .. reports.printable(table.concat(allowed, "; ")) })
+    table.insert(rows, 6, { "all of it", "for: " .. table.concat(allowed, "; ") })
   end
   local lines = {}
   for i, row in ipairs(rows) do
@@ -144,7 +145,7 @@ end
 return function(request)
   local chosen = request.options
   local function fail(status, message)
-    io.stderr:write("procage-lua: ", message, "\n")
+    writer.refusal(writer.err, "procage-lua: ", message)
     return status
   end
 
@@ -153,7 +154,7 @@ return function(request)
     return fail(status, message)
   end
   for _, notice in ipairs(made.notices) do
-    io.stderr:write(notice, "\n")
+    writer.err(notice)
   end
   local host
   host, message = host_of(chosen.host_file)
@@ -200,11 +201,15 @@ return function(request)
   end
   add(reports.lines(rows))
   if refusal then
-    add({ "Such a run is refused: " .. refusal })
+    local told = {}
+    writer.refusal(function(line)
+      told[#told + 1] = line
+    end, "Such a run is refused: ", refusal)
+    add(told)
   end
   local more = fitted.unconfined and {} or list_lines(fitted, made.policy.context.home)
   table.move(more, 1, #more, #lines + 1, lines)
-  local written, why = io.stdout:write(table.concat(lines, "\n"), "\n")
+  local written, why = io.stdout:write(writer.text(lines))
   if not written or not io.stdout:flush() then
     return fail(125, "output is lost: " .. (why or "cannot be written"))
   end

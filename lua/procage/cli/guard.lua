@@ -4,12 +4,12 @@ local core = require("procage.core")
 local disk = require("procage.disk")
 local guard = require("procage.guard")
 local path = require("procage.path")
-local reports = require("procage.report")
+local writer = require("procage.writer")
 
 local CHANGED, BAD_USAGE, OUR_FAILURE = 1, 2, 125
 
 local function fail(status, message)
-  io.stderr:write("procage-lua: guard: ", reports.printable(message), "\n")
+  writer.err("procage-lua: guard: ", message)
   return status
 end
 
@@ -52,7 +52,7 @@ local function snapshot(chosen)
     return fail(CHANGED, (why:gsub("^guard: ", "")))
   end
   for _, note in ipairs(made.notes) do
-    io.stderr:write("procage-lua: guard: ", reports.printable(note), "\n")
+    writer.err("procage-lua: guard: ", note)
   end
   ok, why = write(chosen.output, guard.to_json(made))
   if not ok then
@@ -90,10 +90,10 @@ local function compare(chosen, words)
     io.stdout:write(guard.findings_to_json(findings, more), "\n")
   else
     for _, finding in ipairs(findings) do
-      io.stdout:write(("%s %s\n"):format(finding.id, reports.printable(finding.text)))
+      writer.out(("%s %s"):format(finding.id, finding.text))
     end
     if more > 0 then
-      io.stdout:write(("%d more\n"):format(more))
+      writer.out(("%d more"):format(more))
     end
   end
   return #findings > 0 and CHANGED or 0

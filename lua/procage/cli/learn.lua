@@ -5,30 +5,32 @@
 local core = require("procage.core")
 local learn = require("procage.learn")
 local path_text = require("procage.path")
-local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
+local writer = require("procage.writer")
 
 local function fail(message, status)
-  io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+  writer.refusal(writer.err, "procage-lua: ", message)
   return status
 end
 
 --- Told on standard error, so that the proposal is a file that can be used.
 local function tell(outcome, learned)
   for _, notice in ipairs(outcome.events) do
-    io.stderr:write(reports.printable(notice), "\n")
+    writer.err(notice)
   end
   local status = statuses.of(outcome)
   if status ~= 0 then
-    io.stderr:write(("procage-lua: the command failed (%d): what it would have done next was not seen. "):format(status))
-    io.stderr:write("Learn again with the proposal as --config.\n")
+    writer.err(
+      ("procage-lua: the command failed (%d): what it would have done next was not seen. "):format(status),
+      "Learn again with the proposal as --config."
+    )
   end
   if outcome.accesses and outcome.accesses.more > 0 then
-    io.stderr:write(("procage-lua: %d accesses to further paths were not kept\n"):format(outcome.accesses.more))
+    writer.err(("procage-lua: %d accesses to further paths were not kept"):format(outcome.accesses.more))
   end
   if #learned.left_out > 0 then
-    io.stderr:write(("procage-lua: %d paths are hidden or run by others: not proposed\n"):format(#learned.left_out))
+    writer.err(("procage-lua: %d paths are hidden or run by others: not proposed"):format(#learned.left_out))
   end
 end
 
@@ -45,7 +47,7 @@ local function write(text, named)
   if not ok then
     return fail("learn: " .. message, 2)
   end
-  io.stderr:write(("procage-lua: %s: written; look at it, then: procage-lua check %s\n"):format(named, named))
+  writer.err(("procage-lua: %s: written; look at it, then: procage-lua check %s"):format(named, named))
   return 0
 end
 

@@ -6,12 +6,12 @@
 ---     procage-lua - [ARGUMENT ...]       from standard input, as without arguments when that is a pipe or a file
 
 local core = require("procage.core")
+local writer = require("procage.writer")
 
 local BAD_USAGE, RAISED = 2, 1
 
 local function say(...)
-  io.stderr:write("procage-lua: ", ...)
-  io.stderr:write("\n")
+  writer.err("procage-lua: ", ...)
 end
 
 --- Text and its name for messages.
@@ -60,10 +60,9 @@ end
 local function run_script(words)
   -- Here: every subcommand passes by this file.
   local errors, names = require("procage.repl.errors"), require("procage.repl.names")
-  local pretty = require("procage.pretty")
   local text, name, first = source(words)
   if not text then
-    say(pretty.printable(name))
+    say(name)
     return BAD_USAGE
   elseif words[1] == nil and not text:find("%S") then
     say("a subcommand is missing, and nothing is on standard input")
@@ -78,7 +77,7 @@ local function run_script(words)
   -- Text, never bytecode: that could do anything to the interpreter.
   local chunk, message = load(text, name, "t", env)
   if not chunk then
-    say(pretty.printable(message))
+    say(message)
     return BAD_USAGE
   end
   local explain = errors.handler({ names = env, sources = { [name] = text }, describe = names.describe }, 1)
@@ -88,7 +87,7 @@ local function run_script(words)
     return lines
   end, table.unpack(arguments))
   if not ok then
-    say(table.concat(told, "\n  "))
+    writer.each(writer.err, "procage-lua: " .. table.concat(told, "\n  "))
     return RAISED
   end
   return 0

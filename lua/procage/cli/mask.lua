@@ -4,12 +4,12 @@ local core = require("procage.core")
 local disk = require("procage.disk")
 local mask = require("procage.mask")
 local path = require("procage.path")
-local reports = require("procage.report")
+local writer = require("procage.writer")
 
 local BAD_USAGE, OUR_FAILURE = 2, 125
 
 local function fail(status, message)
-  io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+  writer.err("procage-lua: ", message)
   return status
 end
 
@@ -71,11 +71,11 @@ return function(request)
   end
   if chosen.list then
     for _, name in ipairs(masker.names) do
-      io.stdout:write(reports.printable(name), "\n")
+      writer.out(name)
     end
   end
   for _, note in ipairs(masker.notes) do
-    io.stderr:write("procage-lua: mask: ", reports.printable(note), "\n")
+    writer.err("procage-lua: mask: ", note)
   end
   return chosen.list and 0 or copy(masker:stream())
 end

@@ -2,11 +2,12 @@
 
 local hosts = require("procage.host")
 local procage = require("procage")
+local writer = require("procage.writer")
 
 --- Facts in the order of the JSON form, one a line; a missing one with the step and the errno that showed it.
 ---@param host procage.Host
----@return string
-local function text(host)
+---@return string[]
+local function lines_of(host)
   local lines = {}
   for _, fact in ipairs(hosts.facts) do
     local value = host[fact]
@@ -17,7 +18,7 @@ local function text(host)
       lines[#lines + 1] = ("  %-16s %s%s"):format(fact, shown, why)
     end
   end
-  return table.concat(lines, "\n") .. "\n"
+  return lines
 end
 
 ---@param request procage.cli.Request
@@ -25,9 +26,9 @@ end
 return function(request)
   local host, message = procage.probe()
   if not host then
-    io.stderr:write("procage-lua: probe: ", message, "\n")
+    writer.err("procage-lua: probe: ", message)
     return 125
   end
-  io.stdout:write(request.options.json and hosts.to_json(host) .. "\n" or text(host))
+  io.stdout:write(request.options.json and hosts.to_json(host) .. "\n" or writer.text(lines_of(host)))
   return 0
 end

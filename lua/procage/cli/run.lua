@@ -5,6 +5,7 @@ local json = require("procage.json")
 local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
+local writer = require("procage.writer")
 
 -- ---- JSON -----------------------------------------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ end
 
 ---@return integer status
 local function refuse(chosen, status, message, code, detail)
-  io.stderr:write("procage-lua: ", reports.printable_lines(message), "\n")
+  writer.refusal(writer.err, "procage-lua: ", message)
   if chosen.json then
     detail = detail or {}
     print_json({
@@ -137,9 +138,9 @@ end
 --- How it ended, where the status alone leaves one guessing.
 local function tell_ending(outcome)
   if outcome.timed_out then
-    io.stderr:write(("procage-lua: ended by the time limit after %.1f s\n"):format(outcome.duration_ms / 1000))
+    writer.err(("procage-lua: ended by the time limit after %.1f s"):format(outcome.duration_ms / 1000))
   elseif outcome.signal and not outcome.cancelled_by then
-    io.stderr:write(("procage-lua: ended by signal %d\n"):format(outcome.signal))
+    writer.err(("procage-lua: ended by signal %d"):format(outcome.signal))
   end
 end
 
@@ -151,8 +152,8 @@ local function painter()
       return text
     end
   end
-  return function(code, text)
-    return ("\27[%sm%s\27[0m"):format(code, text)
+  return function(colour, text)
+    return { colour = colour, text = text }
   end
 end
 
@@ -162,11 +163,15 @@ local RED, GREEN = "31", "32"
 local function tell_denials(denials)
   local paint = painter()
   for _, line in ipairs(denials.denied) do
-    io.stderr:write("procage-lua: ", paint(RED, "refused"), ": ", line.text)
-    io.stderr:write(line.allow and "; to allow it: " .. paint(GREEN, reports.printable(line.allow)) or "", "\n")
+    writer.err(
+      "procage-lua: ",
+      paint(RED, "refused"),
+      ": " .. line.text .. (line.allow and "; to allow it: " or ""),
+      line.allow and paint(GREEN, line.allow) or ""
+    )
   end
   if denials.more > 0 then
-    io.stderr:write(("procage-lua: %s: %d more\n"):format(paint(RED, "refused"), denials.more))
+    writer.err("procage-lua: ", paint(RED, "refused"), (": %d more"):format(denials.more))
   end
 end
 
@@ -184,7 +189,7 @@ return function(request)
 
   chosen.quiet = chosen.quiet or made.is_silent
   for _, notice in ipairs(chosen.quiet and {} or made.notices) do
-    io.stderr:write(notice, "\n")
+    writer.err(notice)
   end
   local command = table.move(request.argv, 1, #request.argv, 1, {
     cwd = made.cwd,
@@ -209,15 +214,14 @@ return function(request)
   -- Quiet is about gaps, which do not change from run to run; what this command did is told all the same.
   local told = made.is_silent and {} or chosen.quiet and outcome.events or outcome.notices
   for _, notice in ipairs(told) do
-    -- A path in one may hold what a terminal would obey.
-    io.stderr:write(reports.printable(notice), "\n")
+    writer.err(notice)
   end
   if status ~= 0 and not chosen.quiet then
     tell_ending(outcome)
     tell_denials(outcome.denials)
   end
   if outcome.output_error then
-    io.stderr:write("procage-lua: output is lost: ", outcome.output_error, "\n")
+    writer.err("procage-lua: output is lost: ", outcome.output_error)
     status = status == 0 and statuses.OUR_FAILURE or status
   end
   if chosen.json then

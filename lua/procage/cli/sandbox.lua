@@ -9,12 +9,13 @@ local helper = require("procage.helper")
 local profiles = require("procage.profile")
 local reports = require("procage.report")
 local statuses = require("procage.cli.status")
+local writer = require("procage.writer")
 
 --- Longer than any profile.
 local MAX_BYTES = 8 << 20
 
 local function say(message)
-  io.stderr:write("procage-lua: ", message, "\n")
+  writer.refusal(writer.err, "procage-lua: ", message)
 end
 
 local function fail(status, message)
@@ -108,7 +109,7 @@ local function tell_gaps(policy)
     end
   end
   for _, line in ipairs(reports.notices(rows)) do
-    io.stderr:write(line, "\n")
+    writer.err(line)
   end
 end
 
@@ -133,7 +134,7 @@ local function look_after(policy, request)
     return refuse(request, message, code, detail)
   end
   for _, line in ipairs(outcome.events) do
-    io.stderr:write(line, "\n")
+    writer.err(line)
   end
   return statuses.of(outcome)
 end
@@ -174,7 +175,7 @@ return function(words)
         cwd = request.cwd or core.real_path("/proc/self/cwd"),
         executable = request.executable,
         on_notice = function(notice)
-          io.stderr:write("procage: ", notice, "\n")
+          writer.err("procage: ", notice)
         end,
       })
     )

@@ -4,8 +4,8 @@ local core = require("procage.core")
 local json = require("procage.json")
 local path = require("procage.path")
 local policy_test = require("procage.policy_test")
-local reports = require("procage.report")
 local setup = require("procage.cli.setup")
+local writer = require("procage.writer")
 
 local FAILED, BAD_USAGE = 1, 2
 
@@ -32,7 +32,7 @@ end
 return function(request)
   local chosen = request.options
   local function fail(status, message)
-    io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+    writer.err("procage-lua: ", message)
     return status
   end
   if not request.words[1] or request.words[2] then
@@ -67,9 +67,9 @@ return function(request)
     io.stdout:write(json.encode({ results = results, passed = passed, failed = #results - passed }, SHAPE), "\n")
   else
     for _, result in ipairs(results) do
-      io.stdout:write(reports.printable(line_of(result, cwd)), "\n")
+      writer.out(line_of(result, cwd))
     end
-    io.stdout:write(("%d passed, %d failed\n"):format(passed, #results - passed))
+    writer.out(("%d passed, %d failed"):format(passed, #results - passed))
   end
   return passed == #results and 0 or FAILED
 end

@@ -4,9 +4,9 @@ local core = require("procage.core")
 local json = require("procage.json")
 local model = require("procage.model")
 local nearest = require("procage.nearest")
-local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local why = require("procage.why")
+local writer = require("procage.writer")
 
 local DENIED, BAD_USAGE = 1, 2
 
@@ -40,7 +40,7 @@ end
 ---@return integer status
 return function(request)
   local function fail(status, message)
-    io.stderr:write("procage-lua: ", reports.printable(message), "\n")
+    writer.err("procage-lua: ", message)
     return status
   end
   local op, text = request.words[1], request.words[2]
@@ -68,7 +68,7 @@ return function(request)
     io.stdout:write(json.encode(answer, SHAPE), "\n")
   else
     for _, line in ipairs(why.lines(answer)) do
-      io.stdout:write(reports.printable(line), "\n")
+      writer.out(line)
     end
   end
   return answer.allowed and 0 or DENIED

@@ -12,6 +12,7 @@ local policy_room = require("procage.policy")
 local pretty = require("procage.pretty")
 local procage = require("procage")
 local reports = require("procage.report")
+local writer = require("procage.writer")
 
 local M = {}
 
@@ -314,13 +315,13 @@ function M.environment(options)
 
   function env.pp(...)
     for i = 1, select("#", ...) do
-      io.stdout:write(M.text((select(i, ...)), width()), "\n")
+      writer.each(writer.out, M.text((select(i, ...)), width()))
     end
   end
 
   function env.help(...)
     local text = help_room.text(select("#", ...) > 0, (...), env)
-    io.stdout:write(pretty.printable(text, "\n"), "\n")
+    writer.each(writer.out, text)
   end
 
   return setmetatable(env, {
