@@ -135,7 +135,19 @@ end
 local FILES = {
   "config", "config.worktree", "hooks", "info", "commondir", "gitdir", "shallow", "objects/info/alternates",
   "objects/info/http-alternates", "rebase-merge", "rebase-apply", "sequencer", "remotes", "branches",
+  -- Resolutions of conflicts: git applies them wherever the directory is there.
+  "rr-cache",
 }
+
+--- What git leaves beside HEAD while something is under way, and reads at the next command: a MERGE_HEAD makes the user's next
+--- commit a merge, with a parent that the command chose. By shape, for git adds names: pseudo-refs as git itself tells them
+--- (capitals, "_HEAD" or one of a few), BISECT_*, MERGE_*, SQUASH_MSG and the like. Source: gitglossary(7) "pseudoref",
+--- gitrepository-layout(5), builtin/merge.c.
+local STATE = "^%u[%u%d_%-]*$"
+
+--- Of those, what commands of git write that leave nothing under way, and no other one goes on from: the message that was
+--- edited last, what was fetched, and (but in place) where HEAD was before. HEAD is compared by itself.
+local NO_STATE = { HEAD = true, COMMIT_EDITMSG = true, FETCH_HEAD = true, TAG_EDITMSG = true, NOTES_EDITMSG = true }
 
 --- Of every worktree that the repository knows.
 local WORKTREE_FILES = { "HEAD", "gitdir", "commondir", "config.worktree", "locked" }
@@ -199,6 +211,16 @@ local function add_leads(found, file, base, home, seen, left)
   end
 end
 
+--- Files of a git directory that say what is under way.
+local function add_state(found, directory, left, is_in_place)
+  for _, entry in ipairs(list(directory, left)) do
+    local name = entry.name
+    if name:find(STATE) and not NO_STATE[name] and (is_in_place or name ~= "ORIG_HEAD") then
+      add_tree(found, directory .. "/" .. name, left)
+    end
+  end
+end
+
 --- Git directories of submodules, as deep as submodules lie in submodules.
 local function add_modules(found, modules, left, depth)
   for _, entry in ipairs(list(modules, left)) do
@@ -207,6 +229,7 @@ local function add_modules(found, modules, left, depth)
       for _, name in ipairs(FILES) do
         add_tree(found, inner .. "/" .. name, left)
       end
+      add_state(found, inner, left)
       add_modules(found, inner .. "/modules", left, depth + 1)
     elseif entry.kind == "directory" and depth < 8 then
       -- A submodule named a/b.
@@ -224,6 +247,7 @@ local function files_of(repository, options)
     for _, name in ipairs(FILES) do
       add_tree(found, path.join(directory, name), left)
     end
+    add_state(found, directory, left, options.in_place)
     -- A list for servers without git, which `git gc` makes: nobody believes it here.
     found[directory .. "/info/refs"] = nil
   end
@@ -232,6 +256,7 @@ local function files_of(repository, options)
     for _, name in ipairs(WORKTREE_FILES) do
       add_tree(found, path.join(worktrees, entry.name, name), left)
     end
+    add_state(found, path.join(worktrees, entry.name), left)
   end
   add_modules(found, repository.common .. "/modules", left, 0)
   local seen = {}

@@ -135,7 +135,8 @@ describe("protected inputs", function()
       .. "&& mkfifo fifo2 && truncate -s 1T big2 && ln -s /dev/zero zero")
     local start = core.now_us()
     assert.same({
-      "INTEGRITY spec/big changed", "INTEGRITY spec/big2 appeared", "INTEGRITY spec/dir changed", "INTEGRITY spec/fifo changed",
+      "INTEGRITY spec/big changed", "INTEGRITY spec/big2 appeared", "INTEGRITY spec/dir changed",
+      "INTEGRITY spec/fifo changed",
       "INTEGRITY spec/fifo2 appeared", "INTEGRITY spec/loop changed", "INTEGRITY spec/zero appeared",
     }, changes(before))
     assert.is_true(core.now_us() - start < 5000000)
@@ -299,6 +300,37 @@ describe("git's directory", function()
     assert.same({}, git_changes("echo changed > a.txt", in_place))
   end)
 
+  it("is found changed in what makes the next command of git go on with something", function()
+    local names = {
+      "AUTO_MERGE", "BISECT_EXPECTED_REV", "BISECT_LOG", "BISECT_START", "CHERRY_PICK_HEAD", "GITGUI_MSG", "MERGE_AUTOSTASH",
+      "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "REBASE_HEAD", "REVERT_HEAD", "SOME_NEW_HEAD", "SQUASH_MSG",
+      "rebase-apply", "rebase-apply/next", "rebase-merge", "rebase-merge/git-rebase-todo", "rr-cache", "rr-cache/x",
+      "sequencer", "sequencer/todo", "shallow",
+    }
+    local expected = {}
+    for i, name in ipairs(names) do
+      expected[i] = ("GIT-CHANGED .git/%s appeared"):format(name)
+    end
+    local script = "cd .git && mkdir rebase-apply rebase-merge rr-cache sequencer && for f in " .. table.concat(names, " ")
+      .. "; do test -d $f || echo x > $f; done"
+    for _, options in ipairs({ {}, { in_place = true, tree = true } }) do
+      assert.same(expected, git_changes(script, options))
+    end
+    assert.same({ "GIT-CHANGED .git/MERGE_HEAD changed" }, git_changes("git rev-parse v1 > .git/MERGE_HEAD", {
+      prepare = "cd ws && echo x > .git/MERGE_HEAD",
+    }))
+    assert.same({ "GIT-CHANGED .git/ORIG_HEAD appeared" }, git_changes("g reset -q --soft", { in_place = true }))
+    assert.same({}, git_changes("g reset -q --soft; g fetch -q . main"))
+  end)
+
+  it("of another worktree is found changed so too", function()
+    local tree <close> = repository()
+    tree:sh("cd ws && g worktree add -q ../linked -b linked")
+    local before = snapshot({ root = tree.root })
+    tree:sh("echo x > ws/.git/worktrees/linked/MERGE_HEAD")
+    assert.same({ "GIT-CHANGED .git/worktrees/linked/MERGE_HEAD appeared" }, changes(before))
+  end)
+
   it("with tree: every tracked file must stay as it is on disk", function()
     local found = git_changes("echo changed > a.txt; rm sub/b.txt; echo x > untracked", { tree = true })
     assert.same({ "INTEGRITY a.txt changed", "INTEGRITY sub/b.txt gone" }, found)
@@ -413,7 +445,8 @@ describe("a guarded run", function()
         return { status = 0, notices = {}, events = {} }
       end,
     }
-    local outcome = assert(guard.run(policy, { "sh", "-c", "echo 2 > SPEC.md" }, { root = tree.path, protect = { "SPEC.md" } }))
+    local outcome = assert(guard.run(policy, { "sh", "-c",
+      "echo 2 > SPEC.md" }, { root = tree.path, protect = { "SPEC.md" } }))
     assert.equal(1, #outcome.findings)
     assert.same({ "INTEGRITY: protected SPEC.md: content changed" }, outcome.notices)
     assert.same(outcome.notices, outcome.events)
