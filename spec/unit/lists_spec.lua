@@ -77,6 +77,8 @@ describe("the lists", function()
       ".git", ".git/hooks", ".git/config", ".claude", ".agents", ".codex", ".gemini", ".opencode", ".cursor", ".kiro",
       ".mcp.json", "opencode.json", ".envrc", ".bashrc", ".vscode/tasks.json", ".idea", ".husky",
       ".pre-commit-config.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml", "speccoder.toml", "spettro.agents.toml",
+      "rust-toolchain", "rust-toolchain.toml", "mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise",
+      ".vscode/c_cpp_properties.json", ".pdbrc", ".Rprofile", ".irbrc", ".gdbinit", ".lldbinit", ".iex.exs", ".mvn",
     },
     caches = {
       "~/.cargo/registry", "~/.cargo/git", "~/.cache", "~/.npm", "~/go/pkg/mod", "~/.gradle/caches", "~/.m2/repository",
