@@ -6,6 +6,7 @@ local env = require("procage.env")
 local executables = require("procage.executable")
 local git = require("procage.classify.git")
 local glob = require("procage.glob")
+local options = require("procage.classify.options")
 local path = require("procage.path")
 local shell = require("procage.classify.shell")
 local words_of = require("procage.classify.words")
@@ -42,21 +43,22 @@ function M.index(rules)
     programs = by_name(rules.programs, "names"),
     allowed = by_name(rules.allowed, "names"),
     git = by_name(rules.git, "commands"),
+    options = {},
     shells = words_of.set(rules.shells),
   }
 end
 
----@param options { rules: table, index: table, files: procage.ClassifyFiles, home: string, variables: table<string, string>,
+---@param parts { rules: table, index: table, files: procage.ClassifyFiles, home: string, variables: table<string, string>,
 ---  workspace: string, write: string[] }
-function M.new(options)
+function M.new(parts)
   return setmetatable({
-    rules = options.rules,
-    index = options.index,
-    files = options.files,
-    home = options.home,
-    variables = options.variables,
-    workspace = options.workspace,
-    write = options.write,
+    rules = parts.rules,
+    index = parts.index,
+    files = parts.files,
+    home = parts.home,
+    variables = parts.variables,
+    workspace = parts.workspace,
+    write = parts.write,
     found = {},
     count = 0,
   }, Command)
@@ -244,10 +246,115 @@ local MULTI = words_of.set("busybox toybox coreutils")
 -- ---- Commands with commands in their words --------------------------------------------------------------------------------
 
 local function check_variable(self, name)
-  for _, pattern in ipairs(self.rules.loader_variables) do
+  for _, pattern in ipairs(self.rules.harmless_variables) do
     if env.matches(name, pattern) then
-      self:add("ask", "loader-variable", "makes programs run or load something else", name)
       return
+    end
+  end
+  self:add("ask", "loader-variable", "it may make programs run, load or write something else", name)
+end
+
+-- ---- Options --------------------------------------------------------------------------------------------------------------
+
+--- Whatever a word may mean that leads to a protected file counts as written.
+function Command:look_hidden_write(text, ctx, is_glued)
+  local seen = {}
+  local function try(part)
+    if part == "" or seen[part] or #part > MAX_PATH or part:find("[\n\0]") then
+      return
+    end
+    seen[part] = true
+    for _, name in ipairs(names_of(self, part, false, ctx)) do
+      for _, item in ipairs((self.files:look("write", name, true))) do
+        -- That it lies elsewhere tells nothing: it may be no file at all.
+        if item.decision == "denied" and item.rule ~= "outside" then
+          self:add(item.decision, item.rule, item.reason, item.object)
+        end
+      end
+    end
+  end
+  if text:sub(1, 1) ~= "-" then
+    try(text)
+  end
+  for part in text:sub(1, MAX_PATH):gmatch("[^=,:]+") do
+    try(part)
+  end
+  for at in text:sub(1, MAX_PATH):gmatch("()[=,:]") do
+    try(text:sub(at + 1))
+  end
+  -- -MFname, -ofname: where the option ends, only the program knows.
+  if is_glued then
+    for i = 3, math.min(#text, 64) do
+      try(text:sub(i))
+    end
+  end
+end
+
+--- The options of a command whose row lists those that need no question.
+local function look_options(self, row, words, ctx)
+  local list, is_unknown, is_passed = options.of(self.index.options, row), false, false
+  local function unknown(text)
+    self:add("ask", "option", ("%s is not known to need no question"):format(text), words_of.text(words))
+    is_unknown = true
+  end
+  local i = 2
+  while words[i] do
+    local text = words[i].text
+    local shown = text
+    if row.has_long_letters and text:find("^%-%-%a") and not list.known[text:match("^[^=]+")] then
+      -- go, clang-tidy: two dashes are as good as one.
+      local single = text:sub(2)
+      local is_write = options.value_in(single, list.writes) and not options.value_in(text, list.writes)
+      if list.known[single:match("^[^=]+")] or is_write then
+        text = single
+      end
+    end
+    local is_exact = list.known[text]
+    local written = not is_exact and options.value_in(text, list.writes, row.is_spaced)
+    if text == "--" then
+      is_passed = row.passes or false
+    elseif is_passed then
+      self:look_hidden_write(text, ctx, text:sub(1, 1) == "-")
+    elseif text:sub(1, 1) ~= "-" or text == "-" then
+      if row.assigns and text:find("[=$]") then
+        -- Make takes `X:=y`, `.X!=y` and `X = y` too; none of them is plain.
+        local variable = text:match("^([%w_]+)=[%w_]*$")
+        if not variable or not words_of.set(row.assigns)[variable] then
+          unknown(text)
+        end
+        self:look_hidden_write(text, ctx)
+      end
+      if words[i].is_dynamic then
+        unknown(text)
+      end
+    elseif words[i].is_dynamic then
+      unknown(text)
+    elseif written then
+      if written == "" then
+        i = i + 1
+      end
+      local target = written == "" and words[i] or { text = written }
+      if target then
+        self:look_file("write", target, ctx)
+      end
+    elseif options.value_in(text, list.reads) and not is_exact then
+      if options.value_in(text, list.reads) == "" then
+        i = i + 1
+      end
+    elseif not options.is_listed(text, row, list) then
+      unknown(shown)
+      self:look_hidden_write(text, ctx, text:sub(1, 2) ~= "--")
+    else
+      if text:find("=", 1, true) and not is_exact then
+        self:look_hidden_write(text:match("=(.*)$"), ctx)
+      end
+    end
+    i = i + 1
+  end
+  -- What it does with the words behind an option that nobody here knows, nobody here knows either.
+  for at = 2, is_unknown and #words or 0 do
+    if words[at].text:sub(1, 1) ~= "-" then
+      self:look_hidden_write(words[at].text, ctx)
     end
   end
 end
@@ -339,6 +446,15 @@ local function look_wrapper(self, name, row, words, ctx)
   local first, is_sure, assigns = words_of.inner(words, row)
   for _, assign in ipairs(assigns) do
     check_variable(self, assign.text:match("^([^=]+)="))
+  end
+  -- xargs -a reads, and what env sets is no file.
+  for i = 2, name ~= "xargs" and name ~= "env" and (first or #words + 1) - 1 or 0 do
+    local text = words[i].text
+    self:look_hidden_write(text, ctx, text:find("^%-%a") ~= nil)
+    if text:find("[|!]") then
+      -- strace -o '|program'
+      self:add("ask", "option", "it may run a program", text)
+    end
   end
   local inner_ctx = self:inner_context(ctx)
   inner_ctx.appends = ctx.appends or name == "xargs" or name == "parallel"
@@ -710,6 +826,9 @@ end
 
 local function look_allowed(self, name, row, words, ctx)
   self:add("allowed", "listed", row.reason, name)
+  if row.options then
+    look_options(self, row, words, ctx)
+  end
   local asks = words_of.has_option(words, 2, row.asks or {}, row.has_long_letters)
   for i = 2, row.has_long_letters and #words or 0 do
     for _, option in ipairs(row.asks or {}) do
@@ -725,6 +844,11 @@ local function look_allowed(self, name, row, words, ctx)
       if operand.text:sub(1, 1) ~= "+" then
         verb = operand
         break
+      end
+    end
+    for _, operand in ipairs(row.all_verbs and words_of.operands(words, 2) or {}) do
+      if not known[operand.text] then
+        self:add("ask", "unlisted", ("%s %s is not listed"):format(name, operand.text), words_of.text(words))
       end
     end
     verb = verb or words[2]
@@ -754,7 +878,7 @@ local function look_allowed(self, name, row, words, ctx)
   if changes then
     look_changes(self, name, row, words, ctx)
   end
-  for _, option in ipairs(row.writes or {}) do
+  for _, option in ipairs(not row.options and row.writes or {}) do
     for i = 2, #words do
       local text = words[i].text
       local is_letter = #option == 2
@@ -908,6 +1032,11 @@ function Command:look_named(name, words, ctx)
   local listed = allowed_row(self, name)
   if listed_names(name)[2] == "python" or name == "python" then
     if own.python(self, words) then
+      local module = words[3].text
+      local checker = allowed_row(self, module)
+      if checker then
+        look_allowed(self, module, checker, words_of.from(words, 3), ctx)
+      end
       look_reads(self, nil, words, ctx)
       return true
     end
