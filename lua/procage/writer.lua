@@ -44,13 +44,12 @@ function M.refusal(write, prefix, message)
   if not message:find("^SANDBOX%-UNAVAILABLE: ") then
     return write(prefix .. message)
   end
-  local line, rest = prefix .. message, nil
-  repeat
+  local line = prefix .. message
+  while line do
     local at = line:find("\n  ", 1, true)
-    rest = at and line:sub(at + 1)
     write(at and line:sub(1, at - 1) or line)
-    line = rest
-  until not line
+    line = at and line:sub(at + 1)
+  end
 end
 
 --- Lines as one text, to be written at once: whoever pipes a long answer wants to know that it is whole.

@@ -9,6 +9,21 @@ describe("a line for a person", function()
     assert.equal([[a\x1b[1A\x1b[2K\nb\r\x07\u{009B}2J\x9b\u{202E}\u{2066}\u{2028}\u{2069}ü]] .. "\n", text)
   end)
 
+  it("is one line, but for the refusal of gaps, whose own lines are indented", function()
+    local function lines(message)
+      local list = {}
+      writer.refusal(function(line)
+        list[#list + 1] = line
+      end, "p: ", message)
+      return list
+    end
+    assert.same({ "p: SANDBOX-UNAVAILABLE: a", "  b\nforged" }, lines("SANDBOX-UNAVAILABLE: a\n  b\nforged"))
+    assert.same({ "p: /x: SANDBOX-UNAVAILABLE: a\n  b" }, lines("/x: SANDBOX-UNAVAILABLE: a\n  b"))
+    local rows = { { clause = "x", id = "x", state = "unenforced", mechanisms = {}, effect = "a\n  forged", lift = "l" } }
+    local _, message = require("procage.policy").admit(rows, {})
+    assert.matches([[a\n  forged; lift: l]], message, 1, true)
+  end)
+
   it("is written by the one function: other writers give JSON, files, a command's bytes or our own text", function()
     -- What is written without it, by file: each was looked at.
     local known = {
