@@ -1,12 +1,11 @@
 --- procage-lua explain: what a policy comes to on this machine, or on another one that was probed or written down.
 
+local answers = require("procage.answers")
 local declared = require("procage.declared")
 local hosts = require("procage.host")
-local json = require("procage.json")
 local path_text = require("procage.path")
 local policy_room = require("procage.policy")
 local procage = require("procage")
-local profiles = require("procage.profile")
 local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local shipped = require("procage.shipped")
@@ -167,20 +166,10 @@ return function(request)
   end
 
   -- Gaps that the policy does not tolerate: then `run` says this and does not run.
-  local runs, refusal = policy_room.admit(rows, fitted.accept, made.policy.mode)
+  local _, refusal = policy_room.admit(rows, fitted.accept, made.policy.mode)
 
   if chosen.json then
-    -- The parts write themselves: each knows its own order of keys.
-    io.stdout:write(
-      ('{"policy":%s,"host":%s,"runs":%s,"refusal":%s,"profile":%s,"report":%s}\n'):format(
-        json.encode(made.policy.name, {}),
-        hosts.to_json(host),
-        tostring(runs == true),
-        refusal and json.encode(refusal, {}) or "null",
-        profiles.to_json(fitted),
-        reports.to_json(rows)
-      )
-    )
+    io.stdout:write(answers.of_policy(made.policy, host, fitted, rows, refusal), "\n")
     return 0
   end
   local lines = { ("Policy %s on %s"):format(made.policy.name, host_line(host)), "" }

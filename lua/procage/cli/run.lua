@@ -1,90 +1,10 @@
 --- procage-lua run: one command, confined; its output as it comes, or one JSON object.
 
+local answers = require("procage.later")("procage.answers")
 local core = require("procage.core")
-local json = require("procage.json")
-local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
 local writer = require("procage.writer")
-
--- ---- JSON -----------------------------------------------------------------------------------------------------------------
-
-local BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
----@param text string
----@return string
-local function base64(text)
-  local groups = {}
-  for i = 1, #text, 3 do
-    local a, b, c = text:byte(i, i + 2)
-    local bits = a << 16 | (b or 0) << 8 | (c or 0)
-    local group = {}
-    for j = 0, 3 do
-      local digit = bits >> (18 - 6 * j) & 63
-      group[j + 1] = BASE64:sub(digit + 1, digit + 1)
-    end
-    groups[#groups + 1] = table.concat(group, "", 1, c and 4 or b and 3 or 2)
-  end
-  local text64 = table.concat(groups)
-  return text64 .. ("="):rep(-#text64 % 4)
-end
-
---- The members of an answer, in their order, those that are there.
----@type string[]
-local ORDER = {
-  "exit_status",
-  "status",
-  "signal",
-  "timed_out",
-  "cancelled_by",
-  "duration_ms",
-  "stdout",
-  "stdout_base64",
-  "stderr",
-  "stderr_base64",
-  "dropped_bytes",
-  "usage",
-  "report",
-  "denials",
-  "appeared",
-  "notices",
-  "error",
-}
-
---- The shapes of those that are tables, but for the report.
----@type table<string, procage.JsonShape>
-local SHAPES = {
-  usage = { order = { "user_us", "system_us", "max_rss_kib" } },
-  denials = {
-    order = { "denied", "more", "note", "source" },
-    fields = { denied = { list = { order = { "text", "kind", "clause", "errno", "count", "allow", "config" } } } },
-  },
-  appeared = { list = { order = { "path", "moved_to", "is_change" } } },
-  notices = { list = true },
-  error = { order = { "message", "code", "step", "op", "path", "errno" } },
-}
-
---- Puts a captured stream into the answer: as text when it is UTF-8, for that is all that a JSON string can hold.
-local function add_stream(answer, name, bytes)
-  if utf8.len(bytes) then
-    answer[name] = bytes
-  else
-    answer[name .. "_base64"] = base64(bytes)
-  end
-end
-
-local function print_json(answer)
-  local members = {}
-  for _, key in ipairs(ORDER) do
-    local value = answer[key]
-    if value ~= nil then
-      -- A report knows its own order of keys.
-      local text = key == "report" and reports.to_json(value) or json.encode(value, SHAPES[key])
-      members[#members + 1] = ('"%s":%s'):format(key, text)
-    end
-  end
-  io.stdout:write("{", table.concat(members, ","), "}\n")
-end
 
 -- ---- Refusals -------------------------------------------------------------------------------------------------------------
 
@@ -92,18 +12,7 @@ end
 local function refuse(chosen, status, message, code, detail)
   writer.refusal(writer.err, "procage-lua: ", message)
   if chosen.json then
-    detail = detail or {}
-    print_json({
-      exit_status = status,
-      error = {
-        message = message,
-        code = code,
-        step = detail.step,
-        op = detail.op,
-        path = detail.path,
-        errno = detail.errno,
-      },
-    })
+    io.stdout:write(answers.of_refusal(status, message, code, detail), "\n")
   end
   return status
 end
@@ -225,23 +134,7 @@ return function(request)
     status = status == 0 and statuses.OUR_FAILURE or status
   end
   if chosen.json then
-    local answer = {
-      exit_status = status,
-      status = outcome.status,
-      signal = outcome.signal,
-      timed_out = outcome.timed_out or false,
-      cancelled_by = outcome.cancelled_by,
-      duration_ms = outcome.duration_ms,
-      dropped_bytes = outcome.dropped_bytes,
-      usage = outcome.usage,
-      report = outcome.report,
-      denials = outcome.denials,
-      appeared = outcome.appeared,
-      notices = outcome.notices,
-    }
-    add_stream(answer, "stdout", outcome.stdout)
-    add_stream(answer, "stderr", outcome.stderr)
-    print_json(answer)
+    io.stdout:write(answers.of_outcome(outcome, status), "\n")
   end
   return status
 end

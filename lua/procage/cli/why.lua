@@ -1,7 +1,7 @@
 --- procage-lua why: whether a command could do something, what decides, and what would alter it.
 
+local answers = require("procage.answers")
 local core = require("procage.core")
-local json = require("procage.json")
 local model = require("procage.model")
 local nearest = require("procage.nearest")
 local setup = require("procage.cli.setup")
@@ -9,12 +9,6 @@ local why = require("procage.why")
 local writer = require("procage.writer")
 
 local DENIED, BAD_USAGE = 1, 2
-
-local SHAPE = {
-  order = { "op", "target", "path", "allowed", "clause", "item", "reason", "note", "from", "state", "mechanisms", "change",
-    "no_change" },
-  fields = { from = { list = true }, mechanisms = { list = true }, change = { order = { "flag", "line" } } },
-}
 
 ---@param op string
 ---@return boolean
@@ -65,7 +59,7 @@ return function(request)
     return fail(BAD_USAGE, "why: " .. message)
   end
   if request.options.json then
-    io.stdout:write(json.encode(answer, SHAPE), "\n")
+    io.stdout:write(answers.of_why(answer), "\n")
   else
     for _, line in ipairs(why.lines(answer)) do
       writer.out(line)
