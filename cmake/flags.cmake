@@ -35,8 +35,9 @@ if(NOT PROCAGE_SANITIZE)
   target_link_options(procage_static_cxx INTERFACE
     -static-libstdc++ -static-libgcc -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)
 endif()
-# Templates of std are visible whatever the flags say.
-target_link_options(procage_static_cxx INTERFACE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/hide_cxx.map)
+# Templates of std are visible whatever the flags say. libprocage has a script that hides more, and there can be one alone.
+target_link_options(procage_static_cxx INTERFACE
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PROCAGE_OWN_VERSION_SCRIPT>>>:-Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/hide_cxx.map>)
 
 # Hardening where the optimiser runs for users. _FORTIFY_SOURCE is undefined first: some distributions predefine another level.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -1,6 +1,7 @@
 /* Bindings: checked plans and runs. */
 #include "lua_check.h"
 #include "lua_core.h"
+#include "lua_run.h"
 #include "plan.h"
 #include "../platform/platform.h"
 
@@ -462,12 +463,17 @@ struct run_object {
 	struct pc_running *running; /* NULL: finished */
 };
 
-static struct run_object *check_running(lua_State *L)
+static struct run_object *check_running(lua_State *L, int index)
 {
-	struct run_object *object = luaL_checkudata(L, 1, RUN);
+	struct run_object *object = luaL_checkudata(L, index, RUN);
 
-	luaL_argcheck(L, object->running, 1, "the run is finished");
+	luaL_argcheck(L, object->running, index, "the run is finished");
 	return object;
+}
+
+struct pc_running *pc_to_running(lua_State *L, int index)
+{
+	return check_running(L, index)->running;
 }
 
 /*
@@ -503,7 +509,7 @@ static int run_start(lua_State *L)
 /* run:step(timeout_ms?) -> is_over, stdout, stderr | nil, message, errno: what came meanwhile; without a time it waits for something */
 static int running_step(lua_State *L)
 {
-	const struct run_object *object = check_running(L);
+	const struct run_object *object = check_running(L, 1);
 	int timeout_ms = lua_isnoneornil(L, 2) ? -1 : (int)pc_check_range(L, 2, 0, INT_MAX);
 	const char *data;
 	size_t size;
@@ -523,7 +529,7 @@ static int running_step(lua_State *L)
 /* run:write(bytes) -> how many were taken: 0 while the last ones are on their way | nil, message, errno */
 static int running_write(lua_State *L)
 {
-	const struct run_object *object = check_running(L);
+	const struct run_object *object = check_running(L, 1);
 	size_t size;
 	const char *data = pc_check_string(L, 2, &size);
 	int64_t taken;
@@ -538,14 +544,14 @@ static int running_write(lua_State *L)
 /* run:end_input(): end of file once what was written is taken */
 static int running_end_input(lua_State *L)
 {
-	pc_run_end_input(check_running(L)->running);
+	pc_run_end_input(check_running(L, 1)->running);
 	return 0;
 }
 
 /* run:cancel(now?): SIGTERM and a grace; now, or a second time, without */
 static int running_cancel(lua_State *L)
 {
-	pc_run_cancel(check_running(L)->running, lua_toboolean(L, 2));
+	pc_run_cancel(check_running(L, 1)->running, lua_toboolean(L, 2));
 	return 0;
 }
 
@@ -553,7 +559,7 @@ static int running_cancel(lua_State *L)
 static int running_finish(lua_State *L)
 {
 	static const struct pc_run captured = { .stdout_fd = -1, .stderr_fd = -1 };
-	struct run_object *object = check_running(L);
+	struct run_object *object = check_running(L, 1);
 	struct pc_result *result;
 
 	result = lua_newuserdatauv(L, sizeof(*result), 0);

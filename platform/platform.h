@@ -761,4 +761,17 @@ void pc_outside_close(struct pc_outside *outside);
 /* Sets the allocator of a process that is all ours and soon over. */
 void pc_tune_heap(void);
 
+/* ---- The library's own files (library.c) -------------------------------------------------------------------------------- */
+
+/*
+ * The file that the code or data at `inside` was loaded from: absolute, resolved.
+ *
+ * Returns 0, or -errno: ENOENT (none is known, or it is gone), ENAMETOOLONG.
+ * Source: dladdr(3), realpath(3).
+ */
+int pc_library_file(const void *inside, char *path, size_t size);
+
+/* Has libraries that are loaded later find the symbols of the one that has `inside`. Nothing to be done about a failure. */
+void pc_library_share(const void *inside);
+
 #endif

@@ -24,6 +24,7 @@ local narrow = later("procage.narrow")
 ---@field top? string[]  directories at the top of the file system, but those of the kernel
 
 ---@class procage.PolicyOptions: procage.ScriptOptions
+---@field text? string  the script itself: then the name is one for messages
 ---@field real_path? fun(file: string): string?, string?  where a file really is, to know whether a run could write it
 
 ---@class procage.PolicyNote
@@ -114,6 +115,9 @@ end
 ---@return string file  or the message
 ---@return procage.PolicyOptions options  of the script
 local function read(name_or_file, options)
+  if options.text then
+    return options.text, name_or_file, {}
+  end
   local file, message = find(name_or_file, options)
   if not file then
     return nil, message --[[@as string]]

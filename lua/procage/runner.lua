@@ -43,6 +43,7 @@ Policy.__index = Policy
 ---@field hidden? string[]
 ---@field write? string[]
 ---@field layers? { name: string, policy: string }[]  scripts that narrow what the policy gives, widest first
+---@field text? string  the policy's script itself: then its name is one for messages
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 --- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
@@ -124,7 +125,10 @@ local function make_profile(name, checked, options, caller)
   end
   name = path.expand_home(name, context.home)
   local profile, source
-  profile, message, source = policy.build_profile(name, checked, context, { real_path = core.real_path })
+  profile, message, source = policy.build_profile(name, checked, context, {
+    text = options.text,
+    real_path = not options.text and core.real_path or nil,
+  })
   if not profile then
     return nil, message
   end
@@ -178,7 +182,7 @@ local function remaker(name, options, caller)
   end
 end
 
-local LOAD_OPTIONS = { "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "explains" }
+local LOAD_OPTIONS = { "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "text", "explains" }
 
 ---@param options table
 local function check_load_options(options)
