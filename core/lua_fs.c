@@ -400,6 +400,30 @@ static int fs_private_sweep(lua_State *L)
 	return 1;
 }
 
+/* core.open_up(path) -> the mode before, or false when nothing was missing | nil, message, errno: the owner's rwx of a directory */
+static int fs_open_up(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+	int was, rc;
+
+	rc = pc_open_up(path, &was);
+	if (rc < 0)
+		return pc_push_result(L, rc, path);
+	if (was < 0)
+		lua_pushboolean(L, 0);
+	else
+		lua_pushinteger(L, was);
+	return 1;
+}
+
+/* core.put_mode(path, mode) -> true | nil, message, errno: chmod that follows no link */
+static int fs_put_mode(lua_State *L)
+{
+	const char *path = pc_check_path(L, 1);
+
+	return pc_push_result(L, pc_put_mode(path, (unsigned int)pc_check_range(L, 2, 0, 07777)), path);
+}
+
 /* core.remove_tree(path) -> true | nil, message, errno (the first; the rest is gone all the same) */
 static int fs_remove_tree(lua_State *L)
 {
@@ -425,6 +449,8 @@ void pc_open_fs(lua_State *L)
 		{ "digest_file", fs_digest_file },
 		{ "digest", fs_digest },
 		{ "move", fs_move },
+		{ "open_up", fs_open_up },
+		{ "put_mode", fs_put_mode },
 		{ "make_dir", fs_make_dir },
 		{ "private_dir", fs_private_dir },
 		{ "private_claim", fs_private_claim },

@@ -127,7 +127,7 @@ static int push_compiled(lua_State *L, const struct pc_filter_spec *spec)
 static int seccomp_filter(lua_State *L)
 {
 	static const char *const keys[] = { "groups",  "inet",	   "datagram", "tcp_only", "mediated", "loopback",
-					    "no_unix", "observed", "names",    "refused",  NULL };
+					    "no_unix", "observed", "names",    "dumpable", "refused",  NULL };
 	int refused[MAX_REFUSED];
 	struct pc_filter_spec spec = { 0 };
 
@@ -139,6 +139,7 @@ static int seccomp_filter(lua_State *L)
 	spec.datagram = pc_option_boolean(L, 1, "datagram");
 	spec.tcp_only = pc_option_boolean(L, 1, "tcp_only");
 	spec.mediated = pc_option_boolean(L, 1, "mediated");
+	spec.dumpable = pc_option_boolean(L, 1, "dumpable");
 	spec.names = pc_option_boolean(L, 1, "names");
 	spec.observed = pc_option_boolean(L, 1, "observed");
 	spec.loopback = pc_option_boolean(L, 1, "loopback");

@@ -25,6 +25,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_LOOPBACK] = { "loopback", PC_STEP_PREPARE, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_NAME_ROOT] = { "name_root", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_NAME_ABSENT] = { "name_absent", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
+	[PC_OP_PATH_ABSENT] = { "path_absent", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_NAMESPACES] = { "namespaces", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_MAP_IDS] = { "map_ids", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_LO_UP] = { "lo_up", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },

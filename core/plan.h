@@ -68,6 +68,7 @@ enum pc_op_code {
 	PC_OP_LOOPBACK,	       /* value: addresses of TCP are judged: 1: the run reaches its own; 2: any of the loopback */
 	PC_OP_NAME_ROOT,       /* a: path: below it the absent names stay absent, where making names is mediated */
 	PC_OP_NAME_ABSENT,     /* a: "/" and a name in lower case, "/.vscode/tasks.json" */
+	PC_OP_PATH_ABSENT,     /* a: a path that stays absent likewise */
 	/* in the child that becomes init */
 	PC_OP_NAMESPACES, /* value: CLONE_NEW* bits; at most one, first */
 	PC_OP_MAP_IDS,

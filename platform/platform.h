@@ -126,6 +126,7 @@ struct pc_filter_spec {
 	bool mediated; /* connect(2) is a notification, and AF_UNIX datagram sockets are refused: they name a peer in sendmsg */
 	bool no_unix;  /* no AF_UNIX socket, but for pairs that cannot name another peer; not with `mediated` */
 	bool names;    /* calls that make a name are notifications, for the broker to perform */
+	bool dumpable; /* processes stay such that the supervisor can read them, where it has no right of its own to */
 	bool observed; /* calls that name files are notifications */
 	bool loopback; /* bind, listen and connect(2) are notifications, for addresses of TCP are judged; with inet and tcp_only */
 	bool tcp_only; /* refuse what goes round Landlock's TCP rules: MPTCP, SCTP, SMC, MSG_FASTOPEN, TCP_FASTOPEN_CONNECT */
@@ -595,6 +596,15 @@ int pc_create_file(const char *path, const char *bytes, size_t size);
  * that a stranger writes, who could turn a directory of it into a link to somewhere else.
  */
 int pc_move(const char *from, const char *to);
+
+/*
+ * What a command that is dead has closed for its user (chmod 000) is opened again: the owner's rwx of a directory, which no
+ * link leads to. `was`: the mode before, -1 when nothing was missing. 0, or -errno: ENOTDIR, ELOOP, EPERM (another's).
+ */
+int pc_open_up(const char *path, int *was);
+
+/* chmod(2) that follows no link, neither on the way nor at the end. */
+int pc_put_mode(const char *path, unsigned int mode);
 
 /*
  * Reads at most `limit` bytes of a regular file. A stranger may have made it: a link is -ELOOP, a FIFO or a device -EINVAL, and

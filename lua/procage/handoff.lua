@@ -104,23 +104,39 @@ local function each_below(node, at, take)
   end
 end
 
----@param found { path: string, kind: string, first: integer }[]  written
+---@class procage.Search
+---@field found { path: string, kind: string, first: integer }[]
+---@field open? fun(directory: string)  is told of each before it is looked into
+---@field trees? string[]  that links may lead into
+
+---@param search procage.Search
 ---@param node procage.Spelling
-local function find_below(found, node, at, kind)
+local function find_below(search, node, at, kind)
+  local leads_on = next(node.below) ~= nil
   -- A link on the way stands for the whole name: what it leads to is what is read by it.
-  if node.ends or kind == "link" and next(node.below) then
-    found[#found + 1] = { path = at, kind = kind, first = node.first }
+  if node.ends or kind == "link" and leads_on then
+    search.found[#search.found + 1] = { path = at, kind = kind, first = node.first }
   end
-  if kind == "directory" and next(node.below) then
+  if kind == "link" and leads_on and search.trees then
+    local target = core.real_path(at)
+    if target and path.resolved_tree_of(target, search.trees) and disk.kind(target) == "directory" then
+      at, kind = target, "directory"
+    end
+  end
+  if kind == "directory" and leads_on then
+    if search.open then
+      search.open(at)
+    end
     each_below(node, at, function(below, path_below, kind_below)
-      find_below(found, below, path_below, kind_below)
+      find_below(search, below, path_below, kind_below)
     end)
   end
 end
 
-local function find_spelled(root, spelling)
-  local found, seen, once = {}, {}, {}
-  find_below(found, spelling, root, "directory")
+local function find_spelled(root, spelling, open, trees)
+  local search, seen, once = { found = {}, open = open, trees = trees }, {}, {}
+  find_below(search, spelling, root, "directory")
+  local found = search.found
   table.sort(found, function(a, b)
     if a.first ~= b.first then
       return a.first < b.first
@@ -139,35 +155,124 @@ end
 --- Every path at which one of `names` ("a" or "a/b") stands beneath `root`, whatever its letter case.
 ---@param root string
 ---@param names string[]
+---@param trees? string[]  that links on the way may lead into
 ---@return { path: string, kind: string }[]
-function M.find(root, names)
-  return find_spelled(root, spell(names))
+function M.find(root, names, trees)
+  return find_spelled(root, spell(names), nil, trees)
+end
+
+local function add_names(list, node, at)
+  for lower, below in pairs(node.below) do
+    local name = at .. "/" .. lower
+    list[#list + 1] = below.ends and name or nil
+    add_names(list, below, name)
+  end
+end
+
+--- Where names would be made that lead through a link that is there: below what the link leads to.
+---@param watch procage.Watch
+---@return string[] paths  in lower case below the link's target
+function M.behind_links(watch)
+  local list = {}
+  local function look(node, at)
+    each_below(node, at, function(below, path_below, kind)
+      if not next(below.below) then
+        return
+      elseif kind == "link" then
+        local target = core.real_path(path_below)
+        if target and path.resolved_tree_of(target, watch.trees) then
+          add_names(list, below, target)
+        end
+      elseif kind == "directory" then
+        look(below, path_below)
+      end
+    end)
+  end
+  watch.spelling = watch.spelling or spell(watch.names)
+  for _, root in ipairs(watch.roots) do
+    look(watch.spelling, root)
+  end
+  table.sort(list)
+  return list
 end
 
 ---@class procage.Watch
 ---@field roots string[]
 ---@field names string[]
 ---@field guarded string[]  single paths that must not appear or change: what git trusts
+---@field trees string[]  the writable trees: links that lead out of them are not followed
 ---@field spelling? procage.Spelling  of the names, once they were looked for
 
-local function every_path(watch)
-  local found = {}
+--- Where a root is now: a run may have put a link in its place, or in place of a directory above it. nil: outside of what it
+--- could write, where nothing is its doing.
+local function place_of_root(root, trees)
+  local target = core.real_path(root)
+  if not target or target == root then
+    return root
+  end
+  return path.resolved_tree_of(target, trees) and target or nil
+end
+
+--- From the writable tree down to `at`, each directory is told of.
+local function open_way(at, trees, open)
+  local tree = path.resolved_tree_of(at, trees)
+  if not tree then
+    return
+  end
+  local now = tree
+  open(now)
+  for _, name in ipairs(path.components(at:sub(#tree + 1))) do
+    now = path.join(now, name)
+    open(now)
+  end
+end
+
+---@param open? fun(directory: string)
+local function every_path(watch, open)
+  local found, trees = {}, watch.trees or {}
   watch.spelling = watch.spelling or spell(watch.names)
-  for _, root in ipairs(watch.roots) do
-    for _, entry in ipairs(find_spelled(root, watch.spelling)) do
+  for _, named in ipairs(watch.roots) do
+    if open then
+      open_way(named, trees, open)
+    end
+    local root = place_of_root(named, trees)
+    for _, entry in ipairs(root and find_spelled(root, watch.spelling, open, trees) or {}) do
       found[#found + 1] = entry.path
     end
     -- Without its HEAD it is a directory like any other.
-    if git.is_bare(root) then
+    if root and git.is_bare(root) then
       found[#found + 1] = path.join(root, "HEAD")
     end
   end
   for _, name in ipairs(watch.guarded) do
+    if open then
+      open_way(path.parent(name) or "/", trees, open)
+    end
     if disk.kind(name) then
       found[#found + 1] = name
     end
   end
   return found
+end
+
+--- Opens what a dead run has closed for its user, so that it can be looked into and moved from; and closes it again. A tree
+--- that cannot be listed would otherwise keep what nobody sees until somebody opens it.
+local function opener()
+  local modes, order = {}, {}
+  local self = {}
+  function self.open(directory)
+    if modes[directory] == nil then
+      local was = core.open_up(directory)
+      modes[directory] = was or false
+      order[#order + 1] = was and directory or nil
+    end
+  end
+  function self.close()
+    for i = #order, 1, -1 do
+      core.put_mode(order[i], modes[order[i]])
+    end
+  end
+  return self
 end
 
 --- A directory's own times say nothing of what is written into its files. Bounded: these directories are small.
@@ -209,14 +314,25 @@ end
 ---@param watch procage.Watch
 ---@return table<string, string> before  path -> mark
 function M.note(watch)
-  local before = {}
-  for _, name in ipairs(every_path(watch)) do
+  local before, doors = {}, opener()
+  for _, name in ipairs(every_path(watch, doors.open)) do
     before[name] = mark_of(name)
   end
+  doors.close()
   return before
 end
 
 local EEXIST = 17
+
+--- Not to be told ahead: a run could take a hundred names that count up.
+local function random_suffix()
+  local file = assert(io.open("/dev/urandom", "rb"))
+  local bytes = file:read(8)
+  file:close()
+  return (bytes:gsub(".", function(byte)
+    return ("%02x"):format(byte:byte())
+  end))
+end
 
 --- Moves `name` to the first free of `spelling(0)`, `spelling(1)` ...; never over something.
 local function move_to_free(name, spelling)
@@ -238,37 +354,43 @@ local function move_out(name, directory)
   local target = directory and move_to_free(name, function(i)
     return path.join(directory, i == 0 and base or ("%s.%d"):format(base, i))
   end)
-  return target or move_to_free(name, function(i)
-    return ("%s.moved-by-procage%s"):format(name, i == 0 and "" or "-" .. i)
+  return target or move_to_free(name, function()
+    return ("%s.moved-by-procage-%s"):format(name, random_suffix())
   end)
 end
 
 ---@class procage.Appeared
 ---@field path string
 ---@field moved_to? string  nil: it could not be moved
+---@field is_closed? boolean  not moved: nobody may read or run it (mode 000) until somebody opens it
 ---@field is_change? boolean  it was there before and is another now
 
 --- After a run: moves out what appeared, names what changed. Outer names first: a repository that appeared stays or goes as a
 --- whole, and the names in it are not judged again.
 ---@param watch procage.Watch
 ---@param noted table<string, string>  what there was before it
----@param keep fun(name: string): boolean  what may stay although it appeared
+---@param keep fun(name: string, open: fun(directory: string)): boolean  what may stay although it appeared
 ---@param quarantine fun(): string?  where it is moved, asked for only when something is; nil: renamed in place
 ---@return procage.Appeared[]
 function M.settle(watch, noted, keep, quarantine)
-  local found, kept = {}, {}
-  for _, name in ipairs(path.sort_by_depth(every_path(watch))) do
+  local found, kept, doors = {}, {}, opener()
+  for _, name in ipairs(path.sort_by_depth(every_path(watch, doors.open))) do
     local before, now = noted[name], mark_of(name)
     if now and not before then
-      if keep(name) then
+      -- To move a directory takes writing in it too: its own `..` changes.
+      doors.open(name)
+      if keep(name, doors.open) then
         kept[#kept + 1] = name
       elseif not path.resolved_tree_of(name, kept) then
-        found[#found + 1] = { path = name, moved_to = move_out(name, quarantine()) }
+        local entry = { path = name, moved_to = move_out(name, quarantine()) }
+        entry.is_closed = not entry.moved_to and core.put_mode(name, 0) or nil
+        found[#found + 1] = entry
       end
     elseif now and before and now ~= before then
       found[#found + 1] = { path = name, is_change = true }
     end
   end
+  doors.close()
   return found
 end
 

@@ -97,10 +97,14 @@ local function is_no_alternate(entry)
 end
 
 ---@param name string  path of what appeared
+---@param open? fun(directory: string)  is told of each directory before it is looked into
 ---@return boolean
-function M.is_repository(name)
+function M.is_repository(name, open)
   if path.basename(name) ~= ".git" or disk.kind(name) ~= "directory" then
     return false
+  end
+  for _, part in ipairs(open and { "", "/branches", "/hooks", "/info", "/objects", "/objects/info" } or {}) do
+    open(name .. part)
   end
   local text = disk.read(name .. "/config")
   return text ~= nil

@@ -4,6 +4,7 @@
 local core = require("procage.core")
 local flat = require("procage.flat")
 local grants = require("procage.grants")
+local handoff = require("procage.handoff")
 local tree = require("procage.tree")
 
 local M = {}
@@ -107,6 +108,13 @@ local function write_landlock(out, profile, survey, host, uses, bits)
   return uses["landlock-fs"] and rights or false
 end
 
+--- Whether the supervisor hears of connects; where it does, also of those to Unix sockets.
+---@param uses table<string, boolean>
+---@return boolean
+local function is_mediated(uses)
+  return uses["mediated-connect"] or uses["mediated-loopback"] or false
+end
+
 --- The filter follows from the network that fit could give, not from the one that was asked for.
 ---@param is_observed? boolean  the path observer sees the calls that name files
 ---@return table
@@ -130,15 +138,10 @@ function M.filter(profile, host, uses, is_observed)
     no_unix = uses["seccomp-no-unix"] or false,
     observed = is_observed or false,
     names = uses["mediated-names"] or false,
+    -- Who made a user namespace may look at what is in it, root at everything.
+    dumpable = is_mediated(uses) and namespaces(uses) == 0 and host.uid ~= 0,
     refused = profile.refuse_calls,
   }
-end
-
---- Whether the supervisor hears of connects; where it does, also of those to Unix sockets.
----@param uses table<string, boolean>
----@return boolean
-local function is_mediated(uses)
-  return uses["mediated-connect"] or uses["mediated-loopback"] or false
 end
 
 --- What is told of refusals, where the host and the form of the run have notifications at all; "audit": paths, by the kernel's
@@ -204,6 +207,12 @@ local function write_absent_names(out, survey)
   end
   for _, name in ipairs(survey.watch.names) do
     out:add("name_absent", { a = "/" .. name:lower() })
+  end
+  for _, name in ipairs(survey.watch.guarded) do
+    out:add("path_absent", { a = name })
+  end
+  for _, name in ipairs(handoff.behind_links(survey.watch)) do
+    out:add("path_absent", { a = name })
   end
 end
 

@@ -585,9 +585,7 @@ end
 --- Moves out what someone else would run, once nothing of the run is left to put it back.
 local function settle(self, outcome, survey, noted)
   local target
-  local found = handoff.settle(survey.watch, noted, function(name)
-    return inert.is_repository(name)
-  end, function()
+  local found = handoff.settle(survey.watch, noted, inert.is_repository, function()
     target = target or resolve.quarantine(self.context)
     return target
   end)
@@ -598,7 +596,8 @@ local function settle(self, outcome, survey, noted)
     elseif entry.moved_to then
       text = "%s appeared: a file that others run. Moved to %s"
     else
-      text = "%s appeared and could not be moved: a file that others run"
+      text = entry.is_closed and "%s appeared and could not be moved: a file that others run. It was closed (mode 000)"
+        or "%s appeared and could not be moved: a file that others run. Remove it before anything else"
     end
     outcome.notices[#outcome.notices + 1] = text:format(entry.path, entry.moved_to)
   end

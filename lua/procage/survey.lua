@@ -347,7 +347,7 @@ local function survey_handoff(survey, profile)
     end
   end
   for _, root in ipairs(roots) do
-    for _, entry in ipairs(handoff.find(root, names)) do
+    for _, entry in ipairs(handoff.find(root, names, survey.write)) do
       protect(survey, entry.path, entry.kind)
     end
     if profile.git ~= "write" and git.is_bare(root) then
@@ -521,7 +521,7 @@ function M.look(profile, visible, context)
   local reachable = table.move(survey.reach, 1, #survey.reach, 1, {})
   table.move(profile.sockets, 1, #profile.sockets, #reachable + 1, reachable)
   survey.sockets = sockets.outside(reachable)
-  survey.watch = { roots = roots, names = watched, guarded = survey.guarded }
+  survey.watch = { roots = roots, names = watched, guarded = survey.guarded, trees = survey.write }
   return survey
 end
 

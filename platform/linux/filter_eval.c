@@ -21,8 +21,8 @@ int pc_filter_notify(const void *program, size_t count, void *notified)
 
 		if (insn[i].code != (BPF_RET | BPF_K) || action != SECCOMP_RET_ERRNO)
 			continue;
-		/* ENOSYS is no refusal but an older kernel's answer, and clone3 gets it for every thread that is made. */
-		if (error != ENOSYS)
+		/* 0 is no refusal at all. ENOSYS is none either but an older kernel's answer, and clone3 gets it for every thread that is made. */
+		if (error != ENOSYS && error != 0)
 			insn[i].k = SECCOMP_RET_USER_NOTIF;
 	}
 	return 0;

@@ -202,6 +202,61 @@ int pc_move(const char *from, const char *to)
 	return renameat2(from_dir, from_name, to_dir, to_name, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
+/* chmod(2) of what an O_PATH descriptor holds. Source: open(2), O_PATH; proc(5), /proc/pid/fd. */
+static int change_mode(int fd, unsigned int mode)
+{
+	char link[40];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return chmod(link, mode) < 0 ? -errno : 0;
+}
+
+static int open_for_mode(const char *path, struct stat *st)
+{
+	cleanup_fd int parent = -1, fd = -1;
+	const char *name;
+
+	parent = open_parent(path, &name);
+	if (parent < 0)
+		return parent;
+	fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, st) < 0)
+		return -errno;
+	/* chmod would follow it. */
+	if (S_ISLNK(st->st_mode))
+		return -ELOOP;
+	return pc_take_fd(&fd);
+}
+
+int pc_open_up(const char *path, int *was)
+{
+	cleanup_fd int fd = -1;
+	struct stat st;
+	int rc;
+
+	fd = open_for_mode(path, &st);
+	if (fd < 0)
+		return fd;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	*was = -1;
+	if ((st.st_mode & S_IRWXU) == S_IRWXU)
+		return 0;
+	rc = change_mode(fd, (st.st_mode & 07777) | S_IRWXU);
+	if (rc == 0)
+		*was = (int)(st.st_mode & 07777);
+	return rc;
+}
+
+int pc_put_mode(const char *path, unsigned int mode)
+{
+	cleanup_fd int fd = -1;
+	struct stat st;
+
+	fd = open_for_mode(path, &st);
+	return fd < 0 ? fd : change_mode(fd, mode);
+}
+
 static int open_regular(const char *path)
 {
 	cleanup_fd int fd = -1;

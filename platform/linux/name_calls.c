@@ -143,12 +143,66 @@ static int directory_of(const struct seccomp_notif *request, int8_t at)
 	return directory == AT_FDCWD ? pc_caller_directory(request->pid) : pc_caller_descriptor(request->pid, directory);
 }
 
+/* What /proc/pid/status alone tells. */
+struct caller_status {
+	unsigned int umask;
+	unsigned int tgid; /* of its process, in the run's PID namespace */
+};
+
+/* The last of the numbers in a line: that of the innermost namespace. */
+static unsigned int last_number(const char *line)
+{
+	unsigned int number = 0;
+	int used;
+
+	line += strcspn(line, ":") + 1;
+	while (sscanf(line, "%u%n", &number, &used) == 1)
+		line += used;
+	return number;
+}
+
+/* Source: proc_pid_status(5): Umask, Linux 4.7; NStgid, 4.1. */
+static int read_status(uint32_t tid, struct caller_status *status)
+{
+	char path[40], text[4096];
+	cleanup_fd int fd = -1;
+	const char *line;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (size <= 0)
+		return -ESRCH;
+	text[size] = '\0';
+	line = strstr(text, "\nUmask:");
+	if (!line || sscanf(line, "\nUmask: %o", &status->umask) != 1)
+		return -ESRCH;
+	line = strstr(text, "\nNStgid:");
+	status->tgid = line ? last_number(line + 1) : 0;
+	return 0;
+}
+
+/* The rest of the caller's own directory in /proc, by its number: the broker's would be another. */
+static int name_by_number(char *text, int size, unsigned int tgid)
+{
+	static const char self[] = "/proc/self/";
+	char rest[PC_NAMES_TEXT];
+	int written;
+
+	if (strncmp(text, self, sizeof(self) - 1) != 0 || !tgid)
+		return size;
+	memcpy(rest, text + sizeof(self) - 1, (size_t)size - (sizeof(self) - 1));
+	written = snprintf(text, PC_NAMES_TEXT, "/proc/%u/%s", tgid, rest);
+	return written >= PC_NAMES_TEXT ? -ENAMETOOLONG : written + 1;
+}
+
 /*
  * Reads one name into `text`, and what it is relative to. `is_object`: the path is a descriptor and nothing more.
  * Its size with the NUL, or -errno.
  */
-static int read_name(const struct seccomp_notif *request, int8_t directory_at, int8_t path_at, char *text, int *from,
-		     bool *is_object)
+static int read_name(const struct seccomp_notif *request, int8_t directory_at, int8_t path_at, unsigned int tgid, char *text,
+		     int *from, bool *is_object)
 {
 	const char *rest;
 	int size, fd;
@@ -168,7 +222,7 @@ static int read_name(const struct seccomp_notif *request, int8_t directory_at, i
 	if (fd < -1)
 		return fd;
 	if (fd < 0)
-		return size + 1;
+		return name_by_number(text, size + 1, tgid);
 	*from = fd;
 	rest += strspn(rest, "/");
 	*is_object = !*rest;
@@ -178,25 +232,6 @@ static int read_name(const struct seccomp_notif *request, int8_t directory_at, i
 		memmove(text, rest, (size_t)size + 1);
 	}
 	return size + 1;
-}
-
-/* Umask, from the one place that tells it. Source: proc_pid_status(5), Linux 4.7. */
-static int read_umask(uint32_t tid)
-{
-	char path[40], text[512];
-	cleanup_fd int fd = -1;
-	unsigned int mask;
-	const char *line;
-	ssize_t size;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (size <= 0)
-		return -ESRCH;
-	text[size] = '\0';
-	line = strstr(text, "\nUmask:");
-	return line && sscanf(line, "\nUmask: %o", &mask) == 1 ? (int)mask : -ESRCH;
 }
 
 /* ---- sending -------------------------------------------------------------------------------------------------------------- */
@@ -230,8 +265,8 @@ static int send_room(int broker_fd, const struct pc_names_request *room, const i
 	return 0;
 }
 
-static int read_names(const struct name_call *call, const struct seccomp_notif *request, struct pc_names_request *room,
-		      int descriptors[2])
+static int read_names(const struct name_call *call, const struct seccomp_notif *request, unsigned int tgid,
+		      struct pc_names_request *room, int descriptors[2])
 {
 	bool is_object = false;
 	int size;
@@ -241,7 +276,7 @@ static int read_names(const struct name_call *call, const struct seccomp_notif *
 		size = pc_caller_read_text(request->pid, request->data.args[call->path], room->text, PC_NAMES_TEXT);
 		size = size < 0 ? size : size + 1;
 	} else {
-		size = read_name(request, call->directory, call->path, room->text, &descriptors[0], &is_object);
+		size = read_name(request, call->directory, call->path, tgid, room->text, &descriptors[0], &is_object);
 	}
 	if (size < 0)
 		return size;
@@ -251,7 +286,8 @@ static int read_names(const struct name_call *call, const struct seccomp_notif *
 		return is_object && call->op != PC_NAMES_OPEN ? -EEXIST : 0;
 	if (is_object && (call->op != PC_NAMES_LINK || !(room->flags & AT_SYMLINK_FOLLOW)))
 		return -EXDEV; /* the link itself, which is in /proc */
-	size = read_name(request, call->directory2, call->path2, room->text + room->first_size, &descriptors[1], &is_object);
+	size = read_name(request, call->directory2, call->path2, tgid, room->text + room->first_size, &descriptors[1],
+			 &is_object);
 	if (size < 0)
 		return size;
 	room->second_size = (uint32_t)size;
@@ -262,23 +298,24 @@ static int read_names(const struct name_call *call, const struct seccomp_notif *
 static int send_call(const struct pc_name_calls *open, const struct seccomp_notif *request, struct pc_names_request *room)
 {
 	const struct name_call *call = find_call(request->data.nr);
+	struct caller_status status;
 	int descriptors[2] = { -1, -1 }, rc;
 	uint64_t id = request->id;
 
 	if (!call)
 		return -ENOSYS;
-	rc = read_umask(request->pid);
+	rc = read_status(request->pid, &status);
 	if (rc < 0)
 		return rc;
 	room->magic = PC_NAMES_MAGIC;
 	room->op = call->op;
 	room->id = id;
-	room->umask = (uint32_t)rc;
+	room->umask = status.umask;
 	room->flags = call->op == PC_NAMES_OPEN && call->flags < 0 ? O_CREAT | O_WRONLY | O_TRUNC :
 								     argument(request, call->flags);
 	room->mode = argument(request, call->mode);
 	room->second_size = 0;
-	rc = read_names(call, request, room, descriptors);
+	rc = read_names(call, request, status.tgid, room, descriptors);
 	/* What was copied may have been another process's, if the caller died and its number was given anew. */
 	if (rc == 0 && ioctl(open->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
 		rc = -ESRCH;

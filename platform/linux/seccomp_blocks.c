@@ -433,6 +433,24 @@ static void fchmod_block(struct program *p, const struct pc_filter_spec *spec)
 	ret(p, ALLOW);
 }
 
+/*
+ * A process that lets nobody look at its memory (gpg-agent, ssh-agent) could have no call of it performed, and its socket could
+ * not be bound. It stays one that can be looked at, and is told that all went well: of those who could look, the run's own
+ * processes share its fate, and a core is never written.
+ */
+static void prctl_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	size_t mark;
+
+	(void)spec;
+	load_arg_low(p, 0);
+	mark = begin_if_equal(p, 4 /* PR_SET_DUMPABLE */);
+	load_arg_low(p, 1);
+	ret_if_equal(p, 0, REFUSE(0));
+	end(p, mark);
+	ret(p, ALLOW);
+}
+
 /* A call that names a file: the path observer, where it was asked for, sees it on its way. */
 static void path_block(struct program *p, const struct pc_filter_spec *spec)
 {
@@ -515,6 +533,7 @@ enum when {
 	WHEN_KILL_ALL_OR_PEERS,
 	WHEN_TCP_ONLY,
 	WHEN_OBSERVED,
+	WHEN_DUMPABLE,
 	WHEN_NAMES,
 	WHEN_NAMES_OR_OBSERVED,
 };
@@ -550,6 +569,7 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_sendmmsg, WHEN_TCP_ONLY, sendmmsg_block },
 	{ __NR_setsockopt, WHEN_TCP_ONLY, setsockopt_block },
 	{ __NR_landlock_create_ruleset, WHEN_NAMES, landlock_block },
+	{ __NR_prctl, WHEN_DUMPABLE, prctl_block },
 /* The same calls as in observe.c and name_calls.c, which know where their names are; the chmod family is above. */
 #ifdef __NR_open /* x86_64 */
 	{ __NR_open, WHEN_NAMES_OR_OBSERVED, open_block },
@@ -610,6 +630,8 @@ bool pc_is_judged(const struct pc_judged_call *call, const struct pc_filter_spec
 		return spec->mediated || spec->loopback;
 	case WHEN_LOOPBACK:
 		return spec->loopback;
+	case WHEN_DUMPABLE:
+		return spec->dumpable;
 	case WHEN_OBSERVED:
 		return spec->observed;
 	case WHEN_NAMES:

@@ -112,6 +112,30 @@ static bool is_needed_again(const struct start *start, int i)
 	return false;
 }
 
+/* The least of them that is not below `from`; -1: none. */
+static int next_needed(const struct start *start, int from)
+{
+	int i, least = -1;
+
+	for (i = 0; i < PC_INIT_FREE; i++)
+		if (start->fds[i] >= from && (least < 0 || start->fds[i] < least))
+			least = start->fds[i];
+	return least;
+}
+
+/* First of all, since a host may have few numbers to spare. Before Linux 5.9 they stay until the end. */
+static void close_unneeded(const struct start *start)
+{
+	int from = 0, needed;
+
+	while ((needed = next_needed(start, from)) >= 0) {
+		if (needed > from)
+			pc_sys3(__NR_close_range, from, needed - 1, 0);
+		from = needed + 1;
+	}
+	pc_sys3(__NR_close_range, from, ~0u, 0);
+}
+
 /*
  * Brings each descriptor to its number, and closes all others. They are first lifted above all targets, so that none is
  * overwritten before its turn, and leave their old places at once: a host may have few to spare.
@@ -121,6 +145,7 @@ static int place_descriptors(struct start *start)
 {
 	int i, rc;
 
+	close_unneeded(start);
 	for (i = 0; i < PC_INIT_FREE; i++) {
 		if (start->fds[i] < 0)
 			continue;

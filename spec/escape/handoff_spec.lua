@@ -49,6 +49,52 @@ describe("a hand-off file", function()
     end
   end)
 
+  it("that did not exist is moved, whatever was done to keep it", function()
+    local keep = {
+      "echo evil > .envrc; chmod 555 .",
+      "echo evil > .envrc; chmod 000 .",
+      "mkdir .vscode; echo evil > .vscode/tasks.json; chmod 000 .vscode",
+      "mkdir .vscode; echo evil > .vscode/tasks.json; chmod 111 .vscode; chmod 000 .",
+      "mkdir -p .cargo; echo evil > .cargo/config.toml; chmod 555 .cargo",
+      "git init -q .; git config core.fsmonitor evil; chmod 555 .git .",
+      "git init -q .; git config core.fsmonitor evil; chmod 000 .git/objects .git/hooks .git",
+      "git init -q .; git config core.fsmonitor evil; for i in '' -0 -1 -2; do mkdir .git.moved-by-procage$i; done",
+      "echo evil > .vscode/tasks.json",
+      "rm -rf sub; mkdir s2; echo evil > s2/.envrc; ln -s s2 sub",
+    }
+    local there = "chmod -R u+rwX %s; cd %s && find -L . -name .envrc -o -name tasks.json -o -path ./.cargo/config.toml"
+      .. " -o -path ./.git/config | grep -q ."
+    for _, command in ipairs(keep) do
+      for _, is_confined in ipairs({ false, true }) do
+        local b <close> = box.new()
+        if command:find("^rm %-rf sub") then
+          b:setup("git init -q sub")
+        elseif command:find("^echo evil > .vscode") then
+          b:setup("mkdir vs; ln -s vs .vscode")
+        end
+        local outcome = is_confined and b:run(command) or b:run_unconfined(command)
+        local place = box.quote(b.workspace)
+        local found = select(2, box.shell(there:format(place, place)))
+        assert.equal(not is_confined, found, command .. ": " .. outcome.stderr)
+        -- With mounts some of it cannot even be made.
+        if is_confined and outcome.status == 0 and not command:find("sub", 1, true) then
+          assert.is_true(#outcome.appeared > 0, command)
+        end
+      end
+    end
+  end)
+
+  it("of a directory that its user has closed is left where it is", function()
+    local b <close> = box.new()
+    b:write("workspace/.vscode/tasks.json", "mine")
+    b:mode("workspace/.vscode", "000")
+    local outcome = b:run("true")
+    assert.same({}, outcome.appeared)
+    assert.equal("0", b:stat("workspace/.vscode", "%a"))
+    b:mode("workspace/.vscode", "755")
+    assert.equal("mine", b:read("workspace/.vscode/tasks.json"))
+  end)
+
   it("that did not exist is moved as what it is: a link is not followed", function()
     local b <close> = box.new()
     b:write("outside/file", "keep")

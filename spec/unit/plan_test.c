@@ -55,6 +55,7 @@ static void build_full(struct plan_builder *b)
 	builder_add(b, PC_OP_LOOPBACK)->value = 2;
 	builder_add_path(b, PC_OP_NAME_ROOT, "/srv", 0);
 	builder_add_path(b, PC_OP_NAME_ABSENT, "/.envrc", 0);
+	builder_add_path(b, PC_OP_PATH_ABSENT, "/srv/.git/commondir", 0);
 	builder_add(b, PC_OP_NAMESPACES)->value = NEW_USER | PC_NEW_MOUNT_NAMESPACE | NEW_NET;
 	builder_add(b, PC_OP_MAP_IDS);
 	builder_add(b, PC_OP_LO_UP);

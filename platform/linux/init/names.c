@@ -99,10 +99,21 @@ static const char *below(const char *path, const char *root)
 	return !*root && *path == '/' ? path + 1 : 0;
 }
 
-/* `path` is resolved but for its last component. A root of a repository stays where it is too: its names are watched there. */
+/* In any letter case. */
+static bool is_path(const char *path, const char *name)
+{
+	while (*path && lower(*path) == lower(*name)) {
+		path++;
+		name++;
+	}
+	return *path == *name;
+}
+
+/* `path` is resolved but for its last component. */
 static bool stays_absent(const struct pc_image *image, const char *path, bool brings_more)
 {
 	const uint64_t *roots = pc_image_at(image, image->roots_offset), *names = pc_image_at(image, image->names_offset);
+	const uint64_t *absent = pc_image_at(image, image->absent_offset);
 	uint32_t i, j;
 
 	for (i = 0; i < image->roots; i++) {
@@ -112,6 +123,9 @@ static bool stays_absent(const struct pc_image *image, const char *path, bool br
 			if (is_name(relative, (const char *)pc_image_at(image, names[j]) + 1, brings_more))
 				return true;
 	}
+	for (i = 0; i < image->absent; i++)
+		if (is_path(path, pc_image_at(image, absent[i])) || (brings_more && below(pc_image_at(image, absent[i]), path)))
+			return true;
 	return false;
 }
 
@@ -124,7 +138,7 @@ static bool is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Moved elsewhere, a root would be watched no more. */
+/* Moved elsewhere, a root would be watched no more; and what is put in its place would be read by its name. */
 static bool holds_root(const struct pc_image *image, const char *path)
 {
 	const uint64_t *roots = pc_image_at(image, image->roots_offset);
@@ -150,6 +164,41 @@ static int open_object(int directory, const char *path, uint64_t flags)
 	if (fd == -ENOSYS) /* before Linux 5.6 */
 		fd = pc_sys_openat(directory, path, (int)how.flags, 0);
 	return fd;
+}
+
+/*
+ * Its own directory in /proc is what this process finds by the name of /proc/self: never what the caller meant, and none of its
+ * business. The names that can be translated were, before they came here. The path is resolved.
+ */
+static bool is_own_process(const char *path)
+{
+	char own[24] = "/proc/", digits[12];
+	uint32_t at = 6, n = 0, i;
+	long pid = pc_sys0(__NR_getpid);
+
+	do {
+		digits[n++] = (char)('0' + pid % 10);
+		pid /= 10;
+	} while (pid);
+	while (n)
+		own[at++] = digits[--n];
+	for (i = 0; i < at; i++)
+		if (path[i] != own[i])
+			return false;
+	return path[at] == '\0' || path[at] == '/';
+}
+
+static int check_owner(int fd)
+{
+	char link[32], path[PC_NAMES_TEXT];
+	long size;
+
+	link_of(fd, link);
+	size = pc_sys4(__NR_readlinkat, AT_CWD, pc_ptr(link), pc_ptr(path), sizeof(path) - 1);
+	if (size < 0)
+		return (int)size;
+	path[size] = '\0';
+	return is_own_process(path) ? -EACCES : 0;
 }
 
 /* Takes apart `place->text`, which has a name at its end. */
@@ -211,7 +260,10 @@ static int path_of(const struct place *place, char path[2 * PC_NAMES_TEXT])
 	return 0;
 }
 
-/* 0, or -EACCES with the refusal noted: the name is one that stays absent. */
+/*
+ * 0, or -EACCES with the refusal noted: the name is one that stays absent. What brings more than itself does not come in the
+ * place of a root, either, nor of a directory above one.
+ */
 static int judge(const struct pc_image *image, const struct place *place, bool brings_more, struct pc_names_reply *reply)
 {
 	char path[2 * PC_NAMES_TEXT];
@@ -222,7 +274,7 @@ static int judge(const struct pc_image *image, const struct place *place, bool b
 	rc = path_of(place, path);
 	if (rc < 0)
 		return rc;
-	if (!stays_absent(image, path, brings_more))
+	if (!stays_absent(image, path, brings_more) && !(brings_more && holds_root(image, path)))
 		return 0;
 	reply->is_refused = 1;
 	return -EACCES;
@@ -288,7 +340,9 @@ static int open_at(const struct pc_image *image, struct place *place, const stru
 	if (object < 0)
 		return object;
 	type = type_of(object, &st);
-	if (request->flags & O_EXCL) {
+	if (type != PC_S_IFLNK && check_owner(object) < 0) {
+		rc = -EACCES;
+	} else if (request->flags & O_EXCL) {
 		rc = -EEXIST;
 	} else if (type == PC_S_IFLNK && request->flags & O_NOFOLLOW) {
 		rc = -ELOOP;
@@ -410,11 +464,12 @@ static int judge_rename(const struct pc_image *image, const struct place *from, 
 	int rc;
 
 	rc = judge(image, to, true, reply);
-	if (rc == 0 && flags & RENAME_EXCHANGE)
-		rc = judge(image, from, true, reply);
-	if (rc == 0 && !is_dots(from->name))
-		rc = path_of(from, path);
-	if (rc == 0 && !is_dots(from->name) && holds_root(image, path)) {
+	if (rc < 0 || is_dots(from->name))
+		return rc;
+	if (flags & RENAME_EXCHANGE)
+		return judge(image, from, true, reply);
+	rc = path_of(from, path);
+	if (rc == 0 && holds_root(image, path)) {
 		reply->is_refused = 1;
 		rc = -EACCES;
 	}
