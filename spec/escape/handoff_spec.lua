@@ -62,8 +62,8 @@ describe("a hand-off file", function()
       "echo evil > .vscode/tasks.json",
       "rm -rf sub; mkdir s2; echo evil > s2/.envrc; ln -s s2 sub",
     }
-    local there = "chmod -R u+rwX %s; cd %s && find -L . -name .envrc -o -name tasks.json -o -path ./.cargo/config.toml"
-      .. " -o -path ./.git/config | grep -q ."
+    local there = "chmod -R u+rwX %s; cd %s && ls .envrc sub/.envrc .vscode/tasks.json .cargo/config.toml .git/config 2>&-"
+      .. " | grep -q ."
     for _, command in ipairs(keep) do
       for _, is_confined in ipairs({ false, true }) do
         local b <close> = box.new()
