@@ -106,8 +106,8 @@ describe("the prompt", function()
     box.skip_without("bash")
     local b <close> = box.new()
     local steps = [=[
-      [["PROGRAM\n", "leaves."], ["1+", "1+"], ["\u001a", "Stopped"], ["fg\n", "1+"], ["5\n", "6"], ["\u0004", "sh> "],
-       ["exit\n", null]]
+      [["PROGRAM\n", "leaves."], ["", "> "], ["1+", "1+"], ["\u001a", "Stopped"], ["fg\n", "1+"], ["5\n", "6"],
+       ["\u0004", "sh> "], ["exit\n", null]]
     ]=]
     local seen = session(b, (steps:gsub("PROGRAM", program())), "PS1='sh> ' exec bash --norc -i")
     assert.matches("status 0", seen, 1, true)
