@@ -36,7 +36,9 @@ describe("a program", function()
       assert.equal("planted\n", control.stdout, way[1][1])
       refused(b, way[1], way[2])
     end
-    refused(b, { "no-such-program" })
+    local outcome, message, code = b:try_run({ "no-such-program" })
+    assert.is_nil(outcome)
+    assert.same({ "no-such-program: command not found", 2 }, { message, code })
     -- An empty entry is the working directory.
     local here = { env = { PATH = ":/usr/bin" }, cwd = b:path("workspace/bin") }
     assert.equal("planted\n", b:run_unconfined({ "tool" }, here).stdout)
