@@ -7,8 +7,8 @@ local function new(config)
 end
 
 --- A command that is never started says so; `what` is its words.
-local function refused(b, what, env)
-  local outcome, message, code, detail = b:try_run(what, { env = env })
+local function refused(b, what, env, cwd)
+  local outcome, message, code, detail = b:try_run(what, { env = env, cwd = cwd })
   assert.is_nil(outcome, what[1])
   assert.matches("in no absolute entry of PATH outside what commands can write: policy own-command", message, 1, true)
   assert.same({ 13, "exec" }, { code, detail.step })
@@ -42,7 +42,7 @@ describe("a program", function()
     -- An empty entry is the working directory.
     local here = { env = { PATH = ":/usr/bin" }, cwd = b:path("workspace/bin") }
     assert.equal("planted\n", b:run_unconfined({ "tool" }, here).stdout)
-    refused(b, { "tool" }, { PATH = ":/usr/bin" })
+    refused(b, { "tool" }, { PATH = ":/usr/bin" }, "bin")
   end)
 
   it("outside it is: by its name, or its path in an entry of PATH", function()

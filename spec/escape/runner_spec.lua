@@ -165,7 +165,7 @@ describe("a command that is unsandboxed by nature", function()
     end })))
     assert.equal(0, outcome.status)
     assert.equal("x\n", b:read("outside/file"))
-    assert.matches("procage: unsandboxed: /bin/sh %-c .*: talks to a\\x0adaemon", shown[1])
+    assert.matches("procage: unsandboxed: /bin/sh %-c .*: talks to a\\ndaemon", shown[1])
     assert.matches("nothing is confined: unsandboxed: talks to", outcome.notices[1], 1, true)
     -- The next one is confined as before.
     assert.not_equal(0, assert(r:run(command)).status)
