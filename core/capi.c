@@ -224,8 +224,8 @@ int procage_open(const struct procage_options *options, procage_runtime **runtim
 			"open: prefix: an absolute path without ; and ? is expected, where procage is installed", error);
 
 	code = new_runtime(&made, error);
-	if (code)
-		return code;
+	if (code || !made)
+		return code ? code : PROCAGE_E_MEMORY;
 	/* Lua's C modules (cjson) take lua_* from whoever has loaded liblua, and not every host shows what it loads. */
 	pc_library_share((const void *)(uintptr_t)&lua_newstate);
 	code = pc_capi_call(made, open_body, prefix, error);

@@ -22,6 +22,7 @@ struct pc_ruleset_work {
 	const struct pc_image *image;
 	const struct pc_plan *plan;
 	struct pc_failure failure;
+	void *room; /* to work in; taken before there is a thread, whose own heap would stay with the host */
 	pthread_t thread;
 	bool has_thread;
 	int rc;

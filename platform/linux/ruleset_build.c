@@ -171,18 +171,15 @@ static int create(const struct pc_plan *plan, struct pc_failure *failure, int *r
 	return 0;
 }
 
-static int fill(int ruleset, const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure)
+/* room: for an inode an operation */
+static int fill(int ruleset, const struct pc_image *image, const struct pc_plan *plan, struct inode *room,
+		struct pc_failure *failure)
 {
 	struct parent parent = { .fd = -1 };
-	struct hidden_inodes hidden = { 0 };
-	cleanup_free struct inode *list = NULL;
+	struct hidden_inodes hidden = { .list = room };
 	uint32_t i;
 	int rc = 0;
 
-	list = calloc(plan->op_count + 1u, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	hidden.list = list;
 	for (i = 0; i < plan->op_count && plan->ops[i].code < PC_OP_NAMESPACES; i++) {
 		rc = ruleset_op(ruleset, image, plan, &plan->ops[i], &parent, &hidden);
 		if (rc < 0) {
@@ -197,12 +194,16 @@ static int fill(int ruleset, const struct pc_image *image, const struct pc_plan 
 
 int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
 {
+	cleanup_free struct inode *room = NULL;
 	cleanup_fd int fd = -1;
 	int rc;
 
+	room = calloc(plan->op_count + 1u, sizeof(*room));
+	if (!room)
+		return -ENOMEM;
 	rc = create(plan, failure, &fd);
 	if (rc == 0)
-		rc = fill(fd, image, plan, failure);
+		rc = fill(fd, image, plan, room, failure);
 	if (rc < 0)
 		return rc;
 	*ruleset = pc_take_fd(&fd);
@@ -220,7 +221,7 @@ static void *fill_in_thread(void *arg)
 {
 	struct pc_ruleset_work *work = arg;
 
-	work->rc = fill(work->fd, work->image, work->plan, &work->failure);
+	work->rc = fill(work->fd, work->image, work->plan, work->room, &work->failure);
 	return NULL;
 }
 
@@ -257,7 +258,8 @@ int pc_ruleset_begin(const struct pc_image *image, const struct pc_plan *plan, s
 {
 	work->image = image;
 	work->plan = plan;
-	work->rc = create(plan, &work->failure, &work->fd);
+	work->room = calloc(plan->op_count + 1u, sizeof(struct inode));
+	work->rc = work->room ? create(plan, &work->failure, &work->fd) : -ENOMEM;
 	if (work->rc < 0)
 		return work->rc;
 	work->has_thread = is_worth_a_thread(plan) && start_thread(work);
@@ -271,6 +273,8 @@ int pc_ruleset_finish(struct pc_ruleset_work *work, struct pc_failure *failure)
 	if (work->has_thread)
 		pthread_join(work->thread, NULL);
 	work->has_thread = false;
+	free(work->room);
+	work->room = NULL;
 	if (work->rc < 0)
 		*failure = work->failure;
 	return work->rc;
