@@ -118,6 +118,7 @@ char *pc_capi_copy(lua_State *L, int index)
 	if (!copy) {
 		lua_pushlightuserdata(L, pc_error_new(PROCAGE_E_MEMORY, 0, "not enough memory"));
 		lua_error(L);
+		return NULL; /* not reached: lua_error does not return, which its declaration does not say */
 	}
 	return memcpy(copy, text, size + 1);
 }
@@ -215,7 +216,7 @@ int procage_open(const struct procage_options *options, procage_runtime **runtim
 	if (!runtime || (options && !pc_capi_struct(&given, sizeof(given), options)))
 		return pc_error_argument("open: runtime is NULL, or options is of no known size", error);
 	if (given.prefix && strlen(given.prefix) < sizeof(prefix))
-		strcpy(prefix, given.prefix);
+		memcpy(prefix, given.prefix, strlen(given.prefix) + 1);
 	else if (given.prefix || own_prefix(prefix, sizeof(prefix)) < 0)
 		prefix[0] = '\0';
 	/* Lua's path has no way to quote these. */
