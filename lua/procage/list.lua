@@ -1,0 +1,39 @@
+--- Lists, as every room walks them.
+
+local M = {}
+
+--- Whether one of the entries is `value`.
+---@param list any[]
+---@param value any
+---@return boolean
+function M.has(list, value)
+  for _, entry in ipairs(list) do
+    if entry == value then
+      return true
+    end
+  end
+  return false
+end
+
+--- The same as a set: each entry is a key.
+---@generic T
+---@param list T[]
+---@return table<T, true>
+function M.set(list)
+  local set = {}
+  for _, entry in ipairs(list) do
+    set[entry] = true
+  end
+  return set
+end
+
+--- Puts `more` at the end of `list`.
+---@generic T
+---@param list T[]
+---@param more T[]
+---@return T[] list
+function M.append(list, more)
+  return table.move(more, 1, #more, #list + 1, list)
+end
+
+return M

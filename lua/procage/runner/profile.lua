@@ -1,0 +1,151 @@
+--- The profile that a policy makes of a configuration: the script's, what its layers leave of it, what the caller adds, and all
+--- of it where it really is on this disk.
+
+local config_room = require("procage.config")
+local core = require("procage.core")
+local json = require("procage.json")
+local list = require("procage.list")
+local path = require("procage.path")
+local policy = require("procage.policy")
+local resolve = require("procage.resolve")
+
+local M = {}
+
+local ENOENT = 2
+
+--- One more layer over a profile.
+---@param layer { name: string, policy: string }
+---@return procage.Profile?
+---@return string? message
+---@return { at: string, fields: table }? said
+local function add_layer(profile, layer, checked, context)
+  local fields, message, file = policy.build_layer(path.expand_home(layer.policy, context.home), checked, context)
+  if not fields then
+    return nil, message
+  end
+  local narrowed
+  narrowed, message = policy.narrow(profile, fields)
+  if not narrowed then
+    return nil, ("%s (%s layer): %s"):format(file, layer.name, message)
+  end
+  return narrowed, nil, { at = ("%s (%s layer)"):format(file, layer.name), fields = fields }
+end
+
+--- What the policy's script gives, and what its layers leave of that.
+---@return procage.Profile?
+---@return string|procage.PolicySource source  or the message
+---@return procage.Profile? wide  the script's alone, where there are layers
+local function build(name, checked, options, context)
+  local profile, message, source = policy.build_profile(path.expand_home(name, context.home), checked, context, {
+    text = options.text,
+    real_path = not options.text and core.real_path or nil,
+  })
+  if not profile then
+    return nil, message
+  end
+  local layers = options.layers or {}
+  local wide = #layers > 0 and json.plain(profile) or nil
+  for _, layer in ipairs(layers) do
+    local said
+    profile, message, said = add_layer(profile, layer, checked, context)
+    if not profile then
+      return nil, message
+    end
+    source.layers = source.layers or {}
+    table.insert(source.layers, said)
+  end
+  return profile, source, wide
+end
+
+--- The layers were compared as they are spelt. A link in a tree of the base may lead out of it: compared again where everything
+--- really is.
+---@param wide procage.Profile  the base alone, not resolved yet
+---@param profile procage.Profile  resolved
+---@return string? message
+local function widened(wide, profile, options, caller)
+  local resolved, message = resolve.profile(wide, assert(resolve.context(options, caller)))
+  if not resolved then
+    return message --[[@as string]]
+  end
+  local trees = {}
+  for _, field in ipairs({ "read", "write", "sockets" }) do
+    trees[field] = profile[field]
+  end
+  local _, why = policy.narrow(resolved, trees)
+  return why and "layers, where their paths really lead: " .. why
+end
+
+--- A name that is no system call's would be refused in silence, by nothing.
+---@return string? message
+local function unknown_call(profile, source)
+  for i, call in ipairs(profile.refuse_calls or {}) do
+    if select(3, core.seccomp_call(call)) == ENOENT then
+      return ("%s: the profile it returned: refuse_calls[%d]: %s: no such system call"):format(source.file, i, call)
+    end
+  end
+end
+
+--- What the caller and the configuration say besides, whatever the script makes of it.
+local function add_options(profile, checked, options, context)
+  for _, key in ipairs({ "read_only", "hidden", "write" }) do
+    list.append(profile[key], options[key] or {})
+  end
+  -- A readable tree beneath a directory that the private tmp covers is put back.
+  for _, tree in ipairs(checked.readable) do
+    table.insert(context.visible, path.expand_home(tree, context.home))
+  end
+  if checked.mode == "off" and not profile.unconfined then
+    profile.unconfined = "mode = off"
+  end
+end
+
+--- The profile, resolved on this disk.
+---@param name string  a shipped policy or a file
+---@param checked procage.Config
+---@param options procage.LoadOptions
+---@param caller table<string, string>  the caller's environment
+---@return procage.Profile?
+---@return table|string context  or the message
+---@return string[]? notices
+---@return procage.PolicySource? source
+function M.make(name, checked, options, caller)
+  local context, message = resolve.context(options, caller)
+  if not context then
+    return nil, message
+  end
+  local profile, source, wide = build(name, checked, options, context)
+  if not profile then
+    return nil, source
+  end
+  message = unknown_call(profile, source)
+  if message then
+    return nil, message
+  elseif checked.mode == "off" and wide then
+    return nil, "mode: would widen: off, and there are layers that narrow"
+  end
+  add_options(profile, checked, options, context)
+  local notices
+  profile, notices = resolve.profile(profile, context)
+  if not profile then
+    return nil, notices
+  end
+  message = wide and widened(wide, profile, options, caller)
+  if message then
+    return nil, message
+  end
+  return profile, context, notices, source
+end
+
+--- For remedies: the profile as it would be under another configuration, nil when there would be none.
+---@return fun(config: table): procage.Profile?
+function M.remaker(name, options, caller)
+  return function(config)
+    local checked = config_room.parse(config)
+    if not checked then
+      return nil
+    end
+    return M.make(name, checked, options, caller)
+  end
+end
+
+return M
