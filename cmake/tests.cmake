@@ -77,7 +77,7 @@ endforeach()
 
 # What is installed works from wherever it was moved to. A sanitizer's module needs a sanitizer's interpreter: not in that build.
 if(NOT PROCAGE_SANITIZE)
-  foreach(what prefix luarocks c lua rust)
+  foreach(what prefix luarocks c lua rust many go)
     add_test(NAME install/${what}
       COMMAND ${support}/install_check ${what} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_COMMAND})
     set_tests_properties(install/${what} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
