@@ -92,9 +92,12 @@ local function guard_cases(name, path)
   }
 end
 
-local function main(words)
+local M = {}
+
+---@param words string[]
+function M.main(words)
   local chosen = options.parse(words, { rounds = 20, seconds = 30 })
-  local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench around")
+  local build = chosen.build
   local place <close> = home.new(build .. "/bench")
   local policy = assert(procage.policy.load("speccoder", {}, {
     root = place.project, home = place.path, env = options.environment(place.path),
@@ -133,10 +136,9 @@ local function main(words)
   end)
   local rows = stats.interleave(cases, { rounds = chosen.rounds, warm = 1, budget_us = chosen.seconds * 1000000 })
   local facts = stats.facts(policy)
-  print(chosen.json and stats.json(facts, rows) or stats.head(facts, rows) .. "\n\n" .. stats.markdown(rows, {}))
+  stats.publish(chosen, "around", stats.head(facts, rows) .. "\n\n" .. stats.markdown(rows, {}), stats.json(facts, rows))
   -- Read once more, so that a figure is never one of a text that was not masked.
   assert(sixty:text(letters(40, 1)):find("redacted", 1, true) and core.now_us() > 0)
 end
 
--- From spawn.lua with what is left of its words.
-main({ ... })
+return M

@@ -44,10 +44,14 @@ local function program_case(name, plain, argv, env)
   }
 end
 
-local function main(words)
-  local chosen = options.parse(words, { rounds = 40, seconds = 15 })
-  local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench load")
-  local place <close> = home.new(build .. "/bench")
+local M = {}
+
+--- What is timed, and the policy that it is timed with.
+---@param build string
+---@param place { path: string, project: string }
+---@return bench.Case[]
+---@return procage.Policy
+function M.cases(build, place)
   local variables, env = options.environment(place.path)
   local plain = assert(package.loadlib(build .. "/bench/plain.so", "luaopen_plain"))()
   local program = build .. "/bin/procage-lua"
@@ -56,7 +60,7 @@ local function main(words)
     return assert(procage.policy.load("speccoder", {}, { root = place.project, home = place.path, env = variables }))
   end
   local policy = load()
-  local cases = {
+  return {
     fresh_case("require procage", [[
       local core = require("procage.core")
       local start = core.now_us()
@@ -99,11 +103,17 @@ local function main(words)
       program, "run", "-q", "--policy", "off", "--root", place.project, "--", "/bin/true",
     }, env),
     program_case("procage-lua run -q", plain, { program, "run", "-q", "--root", place.project, "--", "/bin/true" }, env),
-  }
-  local rows = stats.interleave(cases, { rounds = chosen.rounds, warm = 2, budget_us = chosen.seconds * 1000000 })
-  local facts = stats.facts(policy)
-  print(chosen.json and stats.json(facts, rows) or stats.head(facts, rows) .. "\n\n" .. stats.markdown(rows, {}))
+  }, policy
 end
 
--- From spawn.lua with what is left of its words.
-main({ ... })
+---@param words string[]
+function M.main(words)
+  local chosen = options.parse(words, { rounds = 40, seconds = 15 })
+  local place <close> = home.new(chosen.build .. "/bench")
+  local cases, policy = M.cases(chosen.build, place)
+  local rows = stats.interleave(cases, { rounds = chosen.rounds, warm = 2, budget_us = chosen.seconds * 1000000 })
+  local facts = stats.facts(policy)
+  stats.publish(chosen, "load", stats.head(facts, rows) .. "\n\n" .. stats.markdown(rows, {}), stats.json(facts, rows))
+end
+
+return M

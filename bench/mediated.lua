@@ -42,9 +42,12 @@ local function only_with(mechanism, clause, policy, message)
   return nil, message or ("no " .. mechanism .. " here")
 end
 
-local function main(words)
+local M = {}
+
+---@param words string[]
+function M.main(words)
   local chosen = options.parse(words, { rounds = 100, seconds = 30 })
-  local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench mediated")
+  local build = chosen.build
   local place <close> = home.new(build .. "/bench")
   local variables = options.environment(place.path)
   -- In the workspace: the build directory may lie where the run has its own /tmp.
@@ -76,8 +79,7 @@ local function main(words)
     { label = "plain TCP", row = rows[1] }, { label = "plain Unix", row = rows[5] }, { label = "plain listen", row = rows[7] },
   }
   local head = ("%s\n\nEach figure is for %d calls."):format(stats.head(facts, rows), CALLS)
-  print(chosen.json and stats.json(facts, rows) or head .. "\n\n" .. stats.markdown(rows, bases))
+  stats.publish(chosen, "mediated", head .. "\n\n" .. stats.markdown(rows, bases), stats.json(facts, rows))
 end
 
--- From spawn.lua with what is left of its words.
-main({ ... })
+return M

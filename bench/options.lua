@@ -4,11 +4,32 @@ local core = require("procage.core")
 
 local M = {}
 
+---@class bench.Options
+---@field json boolean
+---@field rounds integer
+---@field seconds integer
+---@field out string  the directory for what is written
+---@field build string  the build directory
+
+---@param name string
+---@return string
+function M.check_build(name)
+  return assert(os.getenv("PROCAGE_BUILD"), ("PROCAGE_BUILD: the build directory; use ./dev bench %s"):format(name))
+end
+
+local function refuse(word)
+  io.stderr:write("bench: unknown argument '", word, "': --json, --rounds N, --seconds N, --out DIR\n")
+  os.exit(2)
+end
+
 ---@param words string[]
 ---@param defaults { rounds: integer, seconds: integer }
----@return { json: boolean, rounds: integer, seconds: integer }
+---@return bench.Options
 function M.parse(words, defaults)
-  local chosen, i = { json = false, rounds = defaults.rounds, seconds = defaults.seconds }, 1
+  local build = M.check_build("")
+  local chosen, i = { json = false, rounds = defaults.rounds, seconds = defaults.seconds, build = build }, 1
+  -- Beside the presets' directories: whatever they are called, it is one build's measurement of the tree.
+  chosen.out = (build:match("^(.*)/[^/]+$") or ".") .. "/bench"
   while words[i] do
     local name = words[i]:match("^%-%-(%l+)$")
     local number = math.tointeger(tonumber(words[i + 1]))
@@ -17,9 +38,11 @@ function M.parse(words, defaults)
     elseif (name == "rounds" or name == "seconds") and number and number > 0 then
       chosen[name] = number
       i = i + 1
+    elseif name == "out" and words[i + 1] then
+      chosen.out = words[i + 1]
+      i = i + 1
     else
-      io.stderr:write("bench: unknown argument '", words[i], "': --json, --rounds N, --seconds N\n")
-      os.exit(2)
+      refuse(words[i])
     end
     i = i + 1
   end

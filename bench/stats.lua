@@ -8,7 +8,7 @@ local M = {}
 ---@class bench.Case
 ---@field name string
 ---@field run? fun()  once; raises when it did not do what is measured
----@field time? fun(): integer  in its place: measures itself, in microseconds
+---@field time? fun(): number  in its place: measures itself, in microseconds
 ---@field missing? string  why it cannot be measured here; then `run` is not called
 
 ---@class bench.Row
@@ -25,7 +25,7 @@ local function quantile(sorted, share)
 end
 
 ---@param case bench.Case
----@return integer microseconds
+---@return number microseconds
 local function time_of(case)
   if case.time then
     return case.time()
@@ -107,27 +107,57 @@ function M.facts(policy)
   }
 end
 
+---@param rows? bench.Row[]
 ---@return string
 function M.head(facts, rows)
-  return ("Linux %s, Landlock ABI %d, uid %d; the default policy's plan has %d operations; %d rounds"):format(
+  local text = ("Linux %s, Landlock ABI %d, uid %d; the default policy's plan has %d operations"):format(
     facts.kernel,
     facts.landlock_abi,
     facts.uid,
-    facts.operations,
-    rows[1].rounds
+    facts.operations
   )
+  return rows and ("%s; %d rounds"):format(text, rows[1].rounds) or text
 end
 
-local ROW = { order = { "name", "rounds", "p10_us", "median_us", "missing" } }
+M.ROW = { order = { "name", "rounds", "p10_us", "median_us", "missing" } }
 
+---@param facts table
+---@param rows table[]
+---@param shape? procage.JsonShape  of a row
+---@param more? { [1]: string, [2]: any, [3]: procage.JsonShape }[]  name, value, shape
 ---@return string
-function M.json(facts, rows)
+function M.json(facts, rows, shape, more)
   local members = {}
   for _, key in ipairs(FACTS) do
     members[#members + 1] = ('"%s":%s'):format(key, json.encode(facts[key], {}))
   end
-  members[#members + 1] = ('"rows":%s'):format(json.encode(rows, { list = ROW }))
+  members[#members + 1] = ('"rows":%s'):format(json.encode(rows, { list = shape or M.ROW }))
+  for _, item in ipairs(more or {}) do
+    members[#members + 1] = ('"%s":%s'):format(item[1], json.encode(item[2], item[3]))
+  end
   return "{" .. table.concat(members, ",") .. "}"
+end
+
+--- Writes a text where it was asked for.
+---@param chosen bench.Options
+---@param file string
+---@param text string
+function M.write(chosen, file, text)
+  os.execute(("mkdir -p -- '%s'"):format((chosen.out:gsub("'", "'\\''"))))
+  local handle = assert(io.open(chosen.out .. "/" .. file, "w"))
+  assert(handle:write(text, "\n"))
+  assert(handle:close())
+end
+
+--- Shows a result, and writes it down both ways.
+---@param chosen bench.Options
+---@param name string  of the benchmark
+---@param markdown string
+---@param text string  JSON
+function M.publish(chosen, name, markdown, text)
+  M.write(chosen, name .. ".md", markdown)
+  M.write(chosen, name .. ".json", text)
+  print(chosen.json and text or markdown)
 end
 
 return M

@@ -75,9 +75,12 @@ local function at_once(policy)
   return started, each
 end
 
-local function main(words)
+local M = {}
+
+---@param words string[]
+function M.main(words)
   local chosen = options.parse(words, { rounds = 30, seconds = 120 })
-  local where = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory; use ./dev bench supervision")
+  local where = chosen.build
   local place <close> = home.new(where .. "/bench")
   local variables = options.environment(place.path)
   shell(("cp '%s/bench/calls' '%s/calls'"):format(where, place.project))
@@ -106,18 +109,14 @@ local function main(words)
   local rows = stats.interleave(cases, { rounds = chosen.rounds, warm = 1, budget_us = chosen.seconds * 1000000 })
   local facts = stats.facts(own)
   local started, each = at_once(own)
-  if chosen.json then
-    print(stats.json(facts, rows))
-    return
-  end
-  print(("%s\n\nEach figure of a call is for %d of them.\n"):format(stats.head(facts, rows), CALLS))
-  print(stats.markdown(rows, {
+  local shown = stats.markdown(rows, {
     { label = "open", row = rows[1] }, { label = "make", row = rows[4] }, { label = "refused", row = rows[7] },
     { label = "build", row = rows[9] },
-  }))
-  print(("\n%d runs at once: started in %.0f ms, %.0f KiB of this process each; its peak %d KiB"):format(
-    AT_ONCE, started / 1000, each, rss_kib("VmHWM")))
+  })
+  local text = "%s\n\nEach figure of a call is for %d of them.\n\n%s\n\n"
+    .. "%d runs at once: started in %.0f ms, %.0f KiB of this process each; its peak %d KiB"
+  text = text:format(stats.head(facts, rows), CALLS, shown, AT_ONCE, started / 1000, each, rss_kib("VmHWM"))
+  stats.publish(chosen, "supervision", text, stats.json(facts, rows))
 end
 
--- From spawn.lua with what is left of its words.
-main({ ... })
+return M

@@ -262,6 +262,7 @@ static int load_body(lua_State *L)
 	pc_capi_set_text(L, "config", call->load.config_json);
 	pc_capi_set_text(L, "home", call->load.home);
 	pc_capi_set_list(L, "env", call->load.env);
+	pc_capi_set_text(L, "host", call->load.host_json);
 	pc_capi_invoke(L, 1);
 	lua_pop(L, 1);
 	call->policy->ref = luaL_ref(L, LUA_REGISTRYINDEX);

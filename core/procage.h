@@ -118,6 +118,7 @@ struct procage_load {
 	const char *home;	 /* NULL: HOME of the environment */
 	const char *const *env;	 /* the environment that commands start from, "NAME=VALUE", ended by NULL; NULL: this process's,
 				    as it was at the start of the process */
+	const char *host_json;	 /* this machine with less than it has, as procage_probe() makes it; NULL: as it is */
 };
 
 PROCAGE_API int procage_load(procage_runtime *runtime, const struct procage_load *load, procage_policy **policy,

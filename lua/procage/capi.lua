@@ -43,7 +43,8 @@ local function host_of(text)
   return hosts.from_json(text)
 end
 
----@param load { policy: string, text?: string, workspace: string, config?: string, home?: string, env?: string[] }
+---@param load { policy: string, text?: string, workspace: string, config?: string, home?: string, env?: string[],
+---  host?: string }
 ---@return procage.Policy?
 ---@return string? message
 ---@return any code
@@ -56,11 +57,19 @@ function M.load(load)
   if message then
     return nil, message, "argument"
   end
+  local host
+  if load.host then
+    host, message = hosts.from_json(load.host)
+    if not host then
+      return nil, message, "config"
+    end
+  end
   return procage.policy.load(load.policy, config, {
     root = load.workspace,
     home = load.home,
     env = env,
     text = load.text,
+    host = host,
   })
 end
 

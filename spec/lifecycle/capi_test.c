@@ -384,6 +384,10 @@ static void load_errors(void)
 	code = procage_load(runtime, &how, &made, &error);
 	expect_error(code, &error, PROCAGE_E_CONFIG, "JSON", __LINE__);
 	how.config_json = NULL;
+	how.host_json = "{\"landlock_abi\":\"much\"}";
+	code = procage_load(runtime, &how, &made, &error);
+	expect_error(code, &error, PROCAGE_E_CONFIG, "host: ", __LINE__);
+	how.host_json = NULL;
 	how.policy = "speccodr";
 	code = procage_load(runtime, &how, &made, &error);
 	expect_error(code, &error, PROCAGE_E_CONFIG, "speccodr", __LINE__);
