@@ -617,6 +617,13 @@ static int run_now_us(lua_State *L)
 	return 1;
 }
 
+/* core.error_text(errno) -> "Permission denied" */
+static int run_error_text(lua_State *L)
+{
+	lua_pushstring(L, strerror((int)pc_check_range(L, 1, 0, INT_MAX)));
+	return 1;
+}
+
 void pc_open_run(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
@@ -626,6 +633,7 @@ void pc_open_run(lua_State *L)
 		{ "start", run_start },
 		{ "is_terminal", run_is_terminal },
 		{ "now_us", run_now_us },
+		{ "error_text", run_error_text },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg plan_methods[] = {

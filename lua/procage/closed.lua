@@ -560,7 +560,7 @@ function kinds.tests()
   for _, op in ipairs({ "read", "write", "exec", "connect", "bind" }) do
     env.allows[op], env.denies[op] = record("allows." .. op), record("denies." .. op)
   end
-  for _, word in ipairs({ "gap", "no_gap", "policy", "config", "file", "directory" }) do
+  for _, word in ipairs({ "gap", "no_gap", "policy", "config", "file", "directory", "socket" }) do
     env[word] = record(word)
   end
   local known = {}

@@ -39,15 +39,6 @@ local TIMEOUT_MS = 20000
 
 -- ---- The helper ------------------------------------------------------------------------------------------------------------
 
---- The program that attacks: this one.
-local function own_program()
-  local running = core.read_link("/proc/self/exe")
-  if running and path.basename(running) == "procage-lua" then
-    return running
-  end
-  return paths.program()
-end
-
 --- The name that the helper is started by where a profile starts programs of PATH alone.
 local HELPER <const> = "procage-doctor-helper"
 
@@ -342,7 +333,7 @@ end
 ---@return any code
 function M.run(options)
   local began = core.now_us()
-  local program, message = own_program()
+  local program, message = paths.running()
   if not program then
     return nil, message
   end

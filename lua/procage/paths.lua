@@ -57,4 +57,15 @@ function M.program()
   return nil, table.concat(directories, ", ") .. ": no procage-lua there"
 end
 
+--- The program that is running, where it is ours; else the one that belongs to these modules.
+---@return string? program  absolute
+---@return string? message
+function M.running()
+  local running = core.read_link("/proc/self/exe")
+  if running and running:find("/procage-lua$") then
+    return running
+  end
+  return M.program()
+end
+
 return M

@@ -13,6 +13,7 @@ local check = require("procage.check")
 local core = require("procage.core")
 local fit = require("procage.fit")
 local hosts = require("procage.host")
+local kernel_test = require("procage.kernel_test")
 local known_hosts = require("procage.hosts")
 local model = require("procage.model")
 local nearest = require("procage.nearest")
@@ -53,12 +54,16 @@ end
 ---@field home string
 ---@field directory? string  to be removed
 ---@field lock? userdata
+---@field servers? table[]  behind sockets in it
 
 local Tree = {}
 Tree.__index = Tree
 
 function Tree:__close()
   if self.directory then
+    for _, server in ipairs(self.servers) do
+      server:close()
+    end
     core.remove_tree(self.directory)
     self.lock:close()
   end
@@ -89,11 +94,20 @@ local function make_tree(options, has_files)
   if not directory then
     error({ message = ("%s: no throw-away tree can be made there: %s"):format(options.home, tostring(lock)) })
   end
-  local tree = { root = directory .. "/workspace", home = directory .. "/home", directory = directory, lock = lock }
+  local tree = {
+    root = directory .. "/workspace",
+    home = directory .. "/home",
+    directory = directory,
+    lock = lock,
+    servers = {},
+  }
   assert(core.make_dir(tree.root))
   assert(core.make_dir(tree.home))
   return setmetatable(tree, Tree)
 end
+
+--- Words that make something.
+local MAKES = { file = true, directory = true, socket = true }
 
 local function make_file(tree, told)
   local name = tree:place(told, told.arguments[1])
@@ -104,6 +118,12 @@ local function make_file(tree, told)
   local directory = told.kind == "directory" and name or path.parent(name)
   if not core.lstat(directory) and not resolve.make_directories(directory, uid) then
     mistake(told, directory .. ": cannot be made")
+  elseif told.kind == "socket" then
+    local server, message = core.outside("stream", name, "")
+    if not server then
+      mistake(told, ("%s: %s"):format(name, message))
+    end
+    table.insert(tree.servers, server)
   elseif told.kind == "file" then
     local handle, message = io.open(name, "wb")
     if not handle then
@@ -120,13 +140,16 @@ end
 ---@return procage.Policy
 local function loaded(section, tree, options)
   if not section.policy then
-    local name = options.policy or section.name or "speccoder"
-    local policy, message = runner.load(name, section.config, {
-      root = tree.root,
-      home = tree.home,
-      env = options.env,
-      explains = true,
-    })
+    -- Another one of the same, for who changes it.
+    function section.load()
+      return runner.load(options.policy or section.name or "speccoder", section.config, {
+        root = tree.root,
+        home = tree.home,
+        env = options.env,
+        explains = true,
+      })
+    end
+    local policy, message = section.load()
     if not policy then
       error({ message = message })
     end
@@ -163,7 +186,16 @@ local function ask_access(told, target, section, tree, options)
     text = ("%s %s %s"):format(wanted, op, tostring(target)),
     passed = verdict.allowed == (wanted == "allows"),
     why = verdict.clause .. (verdict.note and ": " .. verdict.note or ""),
-    ask = { op = op, path = object.path, kind = object.kind, wanted = wanted == "allows", section = section },
+    ask = {
+      op = op,
+      kind = object.kind,
+      path = object.path,
+      name = object.name,
+      address = object.address,
+      port = object.port,
+      wanted = wanted == "allows",
+      section = section,
+    },
   }
   if verdict.clause == "exists" or verdict.clause == "permissions" then
     -- Nothing is learnt of the policy from what nobody could do.
@@ -225,90 +257,6 @@ local function answer(told_list, tree, options)
   return results
 end
 
--- ---- The kernel -------------------------------------------------------------------------------------------------------------
-
---- Tries each operation on each path, and puts back what it made. Words: op, path; says "yes" or "no", one a line.
-local TRY = [[
-while [ $# -gt 0 ]; do
-  case $1 in
-    read) if [ -d "$2" ]; then [ -n "$(ls -A -- "$2" 2>/dev/null)" ]; else cat -- "$2" >/dev/null 2>&1; fi ;;
-    write)
-      if [ -d "$2" ]; then
-        n=$2/.procage-test.$$; ( : >"$n" ) 2>/dev/null; ok=$?; [ $ok = 0 ] && rm -f -- "$n"
-      elif [ -e "$2" ]; then ( : >>"$2" ) 2>/dev/null; ok=$?
-      else ( : >"$2" ) 2>/dev/null; ok=$?; [ $ok = 0 ] && rm -f -- "$2"; fi
-      [ $ok = 0 ] ;;
-  esac && echo yes || echo no
-  shift 2
-done
-]]
-
---- What the user could do unconfined, without doing it: access(2) of the file, or of the directory that would hold it.
-local PERMITTED = [[
-while [ $# -gt 0 ]; do
-  p=$2; [ "$1" = write ] && [ ! -e "$p" ] && p=$(dirname -- "$p")
-  case $1 in read) [ -r "$p" ] ;; write) [ -w "$p" ] ;; esac && echo yes || echo no
-  shift 2
-done
-]]
-
-local function answers_of(outcome)
-  local list = {}
-  for word in outcome.stdout:gmatch("%a+") do
-    list[#list + 1] = word == "yes"
-  end
-  return list
-end
-
---- Asks the kernel for one section: confined, and under the off policy as the control.
-local function try_section(section, results, options)
-  local words = {}
-  for _, result in ipairs(results) do
-    words[#words + 1] = result.ask.op
-    words[#words + 1] = result.ask.path
-  end
-  local control = assert(runner.load("off", {}, { root = section.policy.context.workspace, env = options.env }))
-  local function run(policy, text)
-    local command = { "/bin/sh", "-c", text, "sh", timeout_ms = 30000 }
-    table.move(words, 1, #words, #command + 1, command)
-    local outcome, message = policy:run(command)
-    if not outcome then
-      error({ message = "--real: the command never ran: " .. message })
-    end
-    return answers_of(outcome)
-  end
-  local could, can = run(control, PERMITTED), run(section.policy, TRY)
-  for i, result in ipairs(results) do
-    if not could[i] then
-      result.real, result.real_why = "not tried", "unconfined neither: there is nothing to show"
-    elseif can[i] == nil then
-      result.real, result.real_why = "failed", "the confined command said nothing"
-    else
-      result.real = can[i] == result.ask.wanted and "passed" or "failed"
-      result.real_why = can[i] and "the kernel let it" or "the kernel refused"
-    end
-  end
-end
-
-local function try_all(results, options)
-  local sections, order = {}, {}
-  for _, result in ipairs(results) do
-    local ask = result.ask
-    if ask and (ask.op == "read" or ask.op == "write") and ask.path then
-      if not sections[ask.section] then
-        sections[ask.section] = {}
-        order[#order + 1] = ask.section
-      end
-      table.insert(sections[ask.section], result)
-    elseif ask then
-      result.real, result.real_why = "not tried", "only read and write are: the others would start or reach something"
-    end
-  end
-  for _, section in ipairs(order) do
-    try_section(section, sections[section], options)
-  end
-end
-
 -- ---- Running ----------------------------------------------------------------------------------------------------------------
 
 local function host_names()
@@ -321,7 +269,7 @@ local function host_names()
 end
 
 --- Words of a test file; each of the first two has the operations.
-local WORDS = { "allows", "denies", "policy", "config", "file", "directory", "gap", "no_gap", "hosts" }
+local WORDS = { "allows", "denies", "policy", "config", "file", "directory", "socket", "gap", "no_gap", "hosts" }
 
 --- Lua's message of a misspelt word, with the nearest known one.
 ---@param message string
@@ -353,18 +301,19 @@ function M.run(file, options)
   settings.home = options.home or os.getenv("HOME")
   local has_files = false
   for _, told in ipairs(result.told) do
-    has_files = has_files or told.kind == "file" or told.kind == "directory"
+    has_files = has_files or MAKES[told.kind] ~= nil
   end
   local ok, results = pcall(function()
     local tree <close> = make_tree(settings, has_files)
     for _, told in ipairs(result.told) do
-      if told.kind == "file" or told.kind == "directory" then
+      if MAKES[told.kind] then
         make_file(tree, told)
       end
     end
     local list = answer(result.told, tree, settings)
-    if options.real then
-      try_all(list, settings)
+    local refusal = options.real and kernel_test.try(list, settings.env)
+    if refusal then
+      error({ message = refusal })
     end
     return list
   end)

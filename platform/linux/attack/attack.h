@@ -1,5 +1,6 @@
 /*
- * What doctor tries from inside a run: each a few system calls, on things that doctor has made.
+ * What doctor tries from inside a run: each a few system calls, on things that doctor has made. And what the tests of a policy try
+ * (tries.c), on what an operator names.
  *
  * An attack gets its words and returns 0 or -errno. What it has read it tells; whether it came through is judged by who started
  * it, from outside. It runs in a process of its own, so it may change what it likes of that, and leave descriptors open: but for
@@ -25,7 +26,7 @@ struct pc_attack {
 
 /* Each ended by a row without a name. */
 extern const struct pc_attack pc_attacks_on_files[], pc_attacks_on_mounts[], pc_attacks_on_network[], pc_attacks_on_processes[],
-	pc_attacks_on_rest[];
+	pc_attacks_on_rest[], pc_tries[];
 
 /* 0, or -errno of the call just made. */
 int pc_attack_result(long rc);

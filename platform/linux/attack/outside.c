@@ -112,6 +112,28 @@ static int open_tcp6(struct pc_outside *outside, const char *address, const char
 	return open_in6(outside, SOCK_STREAM);
 }
 
+/* "HOST PORT": a server at an address of this machine's. */
+static int open_server(struct pc_outside *outside, const char *address, const char *text)
+{
+	union address any = { 0 };
+	char host[64] = "";
+	unsigned int port = 0;
+
+	(void)text;
+	if (sscanf(address, "%63s %u", host, &port) != 2)
+		return -EINVAL;
+	if (inet_pton(AF_INET, host, &any.in.sin_addr) == 1) {
+		any.in.sin_family = AF_INET;
+		any.in.sin_port = htons((uint16_t)port);
+		return bound(outside, AF_INET, SOCK_STREAM, &any, sizeof(any.in));
+	}
+	if (inet_pton(AF_INET6, host, &any.in6.sin6_addr) != 1)
+		return -EINVAL;
+	any.in6.sin6_family = AF_INET6;
+	any.in6.sin6_port = htons((uint16_t)port);
+	return bound(outside, AF_INET6, SOCK_STREAM, &any, sizeof(any.in6));
+}
+
 static int open_udp(struct pc_outside *outside, const char *address, const char *text)
 {
 	(void)address;
@@ -385,6 +407,7 @@ static void close_queue(struct pc_outside *outside)
 
 static const struct kind kinds[] = {
 	{ "tcp", open_tcp, look_accepted, close_fds },
+	{ "server", open_server, look_accepted, close_fds },
 	{ "tcp6", open_tcp6, look_accepted, close_fds },
 	{ "udp", open_udp, look_read, close_fds },
 	{ "udp6", open_udp6, look_read, close_fds },

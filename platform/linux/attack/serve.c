@@ -66,7 +66,8 @@ int pc_attack_write(const char *path, int flags, const char *text)
 static const struct pc_attack *find(const char *name)
 {
 	static const struct pc_attack *const rooms[] = {
-		pc_attacks_on_files, pc_attacks_on_mounts, pc_attacks_on_network, pc_attacks_on_processes, pc_attacks_on_rest,
+		pc_attacks_on_files,	 pc_attacks_on_mounts, pc_attacks_on_network,
+		pc_attacks_on_processes, pc_attacks_on_rest,   pc_tries,
 	};
 	size_t room;
 
