@@ -84,8 +84,8 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* "file:line: " of the innermost line that is a script's. Allocates nothing. */
-static bool locate(lua_State *L, char *where, size_t size)
+/* "file:line: " of the innermost line that is a script's, or that is of `file`. Allocates nothing. */
+static bool locate_in(lua_State *L, const char *file, char *where, size_t size)
 {
 	lua_Debug frame;
 	int level;
@@ -95,10 +95,17 @@ static bool locate(lua_State *L, char *where, size_t size)
 			continue;
 		if (strncmp(frame.source, OWN_SOURCE, strlen(OWN_SOURCE)) == 0)
 			continue;
+		if (file && strcmp(frame.source + 1, file) != 0)
+			continue;
 		snprintf(where, size, "%s:%d: ", frame.source + 1, frame.currentline);
 		return true;
 	}
 	return false;
+}
+
+static bool locate(lua_State *L, char *where, size_t size)
+{
+	return locate_in(L, NULL, where, size);
 }
 
 /*
@@ -308,12 +315,12 @@ static bool has_room(lua_State *L)
 
 /* ---- What the first chunk is given -------------------------------------------------------------------------------------- */
 
-/* where() -> "file:line" of the script, or nil */
+/* where([file]) -> "file:line" of the script, or of that file, or nil */
 static int tool_where(lua_State *L)
 {
 	char where[PATH_MAX + 32];
 
-	if (!locate(L, where, sizeof(where)))
+	if (!locate_in(L, luaL_optstring(L, 1, NULL), where, sizeof(where)))
 		return 0;
 	lua_pushlstring(L, where, strlen(where) - 2);
 	return 1;

@@ -126,7 +126,8 @@ PROCAGE_API int procage_load(procage_runtime *runtime, const struct procage_load
 PROCAGE_API void procage_policy_free(procage_policy *policy);
 
 /*
- * What the policy comes to, as `procage-lua explain --json` prints it: {"policy", "host", "runs", "refusal", "profile", "report"}.
+ * What the policy comes to, as `procage-lua explain --json` prints it: {"policy", "options", "host", "runs", "refusal", "profile",
+ * "report"}.
  * host_json: of another machine; NULL: this one.
  */
 PROCAGE_API int procage_explain(procage_policy *policy, const char *host_json, char **json, procage_error **error);

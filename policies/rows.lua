@@ -10,11 +10,39 @@ local M = {}
 ---@field used table<string, boolean>  what some row was named by
 ---@field shown string[]  absolute paths and names, for the profile
 
+--- What an argument is, for the message that it is another than was expected.
+local function shown(value)
+  return type(value) == "string" and ("%q"):format(value) or value == nil and "nothing" or "a " .. type(value)
+end
+
+--- A mistake of the script that calls: told with its line.
+---@param is_good boolean
+---@param called string  the function
+---@param expected string
+local function expect(is_good, called, expected, value)
+  if not is_good then
+    error(("rows.%s: expected %s, got %s"):format(called, expected, shown(value)), 3)
+  end
+end
+
+local CTX = "ctx, the second argument of the policy"
+local LIFT = "what rows.lift(config.lift, ctx) gives"
+
+local function is_context(value)
+  return type(value) == "table" and type(value.home) == "string" and type(value.workspace) == "string"
+end
+
+local function is_lift(value)
+  return type(value) == "table" and type(value.wanted) == "table" and type(value.used) == "table"
+end
+
 --- Words that the operator lifted.
 ---@param words string[]
 ---@param ctx procage.Context
 ---@return procage.Lift
 function M.lift(words, ctx)
+  expect(type(words) == "table", "lift", "a list of words, config.lift", words)
+  expect(is_context(ctx), "lift", CTX, ctx)
   local lift = { wanted = {}, used = {}, shown = {} }
   for _, word in ipairs(words) do
     lift.wanted[path.expand_home(word, ctx.home)] = true
@@ -45,6 +73,9 @@ end
 ---@param words string[]
 ---@param ctx procage.Context
 function M.check_lifted(lift, words, ctx)
+  expect(is_lift(lift), "check_lifted", LIFT, lift)
+  expect(type(words) == "table", "check_lifted", "a list of words, config.lift", words)
+  expect(is_context(ctx), "check_lifted", CTX, ctx)
   for i, word in ipairs(words) do
     if not lift.used[path.expand_home(word, ctx.home)] then
       error(("lift[%d]: no hidden path, hand-off name or pattern of the lists is called %s"):format(i, word), 0)
@@ -84,6 +115,8 @@ end
 ---@param lift procage.Lift
 ---@return string[]
 function M.hidden(ctx, lift)
+  expect(is_context(ctx), "hidden", CTX, ctx)
+  expect(is_lift(lift), "hidden", LIFT, lift)
   local hidden = {}
   for _, row in ipairs(lists.hidden) do
     for _, place in ipairs(places(row, ctx)) do
@@ -152,6 +185,8 @@ end
 ---@param hidden string[]
 ---@return string[]
 function M.caches(ctx, hidden)
+  expect(is_context(ctx), "caches", CTX, ctx)
+  expect(type(hidden) == "table", "caches", "a list of paths, what rows.hidden gives", hidden)
   local found = {}
   for _, row in ipairs(lists.caches) do
     if not row.system or row.system == ctx.system then
@@ -177,6 +212,8 @@ end
 ---@param git "read"|"commit"|"write"
 ---@return string[]
 function M.handoff(lift, git)
+  expect(is_lift(lift), "handoff", LIFT, lift)
+  expect(git == nil or git == "read" or git == "commit" or git == "write", "handoff", "read, commit or write", git)
   local names = {}
   for _, row in ipairs(lists.handoff) do
     if not is_lifted(lift, row.name, row) and not (row.git and git == "write") then
@@ -190,6 +227,7 @@ end
 ---@param lift procage.Lift
 ---@return string[]
 function M.ignored(lift)
+  expect(is_lift(lift), "ignored", LIFT, lift)
   local patterns = {}
   for _, row in ipairs(lists.ignored) do
     patterns[#patterns + 1] = not is_lifted(lift, row.pattern, row) and row.pattern or nil
@@ -202,6 +240,8 @@ end
 ---@param keep string[]
 ---@return string[]
 function M.env_drop(lift, keep)
+  expect(is_lift(lift), "env_drop", LIFT, lift)
+  expect(type(keep) == "table", "env_drop", "a list of names, config.env.keep", keep)
   local patterns = {}
   for _, row in ipairs(lists.env_drop) do
     if not is_lifted(lift, row.pattern, row) then

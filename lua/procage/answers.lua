@@ -129,6 +129,28 @@ function M.of_refusal(exit_status, message, code, detail)
   })
 end
 
+--- A value of an option: one word, or a list of them.
+local OPTION_VALUE = { list = true }
+
+local OPTION_SHAPE = {
+  order = { "name", "type", "choices", "default", "value", "help" },
+  fields = { choices = OPTION_VALUE, default = OPTION_VALUE, value = OPTION_VALUE },
+}
+
+--- The options that a policy declares, with what it was called with.
+---@param policy procage.Policy
+---@return string
+local function options_json(policy)
+  local list, source = {}, policy.source
+  for i, option in ipairs(source and source.options or {}) do
+    list[i] = { value = source.values[option.name] }
+    for key, value in pairs(option) do
+      list[i][key] = value
+    end
+  end
+  return json.encode(list, { list = OPTION_SHAPE })
+end
+
 --- The parts write themselves: each knows its own order of keys.
 ---@param policy procage.Policy
 ---@param host procage.Host
@@ -137,8 +159,9 @@ end
 ---@param refusal? string  why a run would not start
 ---@return string
 function M.of_policy(policy, host, fitted, rows, refusal)
-  return ('{"policy":%s,"host":%s,"runs":%s,"refusal":%s,"profile":%s,"report":%s}'):format(
+  return ('{"policy":%s,"options":%s,"host":%s,"runs":%s,"refusal":%s,"profile":%s,"report":%s}'):format(
     json.encode(policy.name, {}),
+    options_json(policy),
     hosts.to_json(host),
     tostring(not refusal),
     refusal and json.encode(refusal, {}) or "null",

@@ -21,11 +21,13 @@ local raw_sort, raw_error, pack = table.sort, error, table.pack
 local assert, ipairs, select, setmetatable, type = assert, ipairs, select, setmetatable, type
 local tointeger, LARGEST = math.tointeger, math.maxinteger
 
---- Level 0 is a message that is to name no line; any other error of ours is told with the script's.
+--- Level 0 is a message that begins with no line, for it names a key; the line of an operator's script that led there comes
+--- last. Any other error of ours is told with the script's.
 local function error(message, level)
   if level == 0 then
+    local at = not data.is_ours and type(message) == "string" and where(data.source) or nil
     tools.bare()
-    raw_error(message, 0)
+    raw_error(at and format("%s (%s)", message, at) or message, 0)
   end
   raw_error(message, (level or 1) + 1)
 end

@@ -168,6 +168,8 @@ function M.run(kind, text, file, options, more)
     text = text,
     code = compiled(text, file, options and options.is_ours or false),
     file = file,
+    source = M.source(file):sub(2),
+    is_ours = options and options.is_ours or false,
     trusted = trusted,
     shipped = read_shipped(text, options or {}, {}),
   }

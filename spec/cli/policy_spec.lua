@@ -51,6 +51,17 @@ describe("the options of a policy", function()
     assert.matches("write      " .. b.workspace .. " " .. b.outside, told.stdout, 1, true)
   end)
 
+  it("are in the JSON of explain, with their types, defaults and values", function()
+    local b, file = made()
+    local _ <close> = b
+    local told = program(b, { "explain", "--json", "--policy", file, "--option", "minutes=3" })
+    local answer = require("cjson").decode(told.stdout)
+    assert.same({ name = "minutes", type = "integer", default = 10, value = 3, help = "how long a build may take" },
+      answer.options[1])
+    assert.same({ name = "trees", type = "paths", default = {}, value = {}, help = "what else it writes" }, answer.options[2])
+    assert.same({}, require("cjson").decode(program(b, { "explain", "--json" }).stdout).options)
+  end)
+
   it("reach the command that is run", function()
     local b, file = made()
     local _ <close> = b

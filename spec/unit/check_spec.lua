@@ -26,6 +26,45 @@ local function check(b, name, text)
   return lines, result.status, result.stderr
 end
 
+--- A policy whose fourth line is this.
+local function script_of(line)
+  return ([[
+local profile = require("procage.profile")
+local rows = require("policies.rows")
+return function(config, ctx)
+  %s
+  return profile.new()
+end]]):format(line)
+end
+
+describe("a script that calls policies.rows amiss", function()
+  for _, case in ipairs({
+    { "rows.lift(nil, ctx)", ":4: rows.lift: expected a list of words, config.lift, got nothing" },
+    { "rows.lift(config.lift)", ":4: rows.lift: expected ctx, the second argument of the policy, got nothing" },
+    { "rows.hidden(ctx)", ":4: rows.hidden: expected what rows.lift(config.lift, ctx) gives, got nothing" },
+    { "rows.hidden(rows.lift({}, ctx))", ":4: rows.hidden: expected ctx, the second argument of the policy, got a table" },
+    { "rows.caches(ctx)", ":4: rows.caches: expected a list of paths, what rows.hidden gives, got nothing" },
+    { "rows.handoff(rows.lift({}, ctx), 'red')", ':4: rows.handoff: expected read, commit or write, got "red"' },
+    { "rows.ignored({})", ":4: rows.ignored: expected what rows.lift(config.lift, ctx) gives, got a table" },
+    { "rows.env_drop(rows.lift({}, ctx))", ":4: rows.env_drop: expected a list of names, config.env.keep, got nothing" },
+  }) do
+    it("is told the line: " .. case[1], function()
+      local b <close> = box.new()
+      local lines, status = check(b, "p.lua", script_of(case[1]))
+      assert.same({ "p.lua" .. case[2] }, lines)
+      assert.equal(1, status)
+    end)
+  end
+
+  it("is told the key that is wrong, and its own line last", function()
+    local b <close> = box.new()
+    local lines = check(b, "p.lua", script_of('rows.check_lifted(rows.lift({}, ctx), { "x" }, ctx)'))
+    assert.matches("^lift%[1%]: no hidden path.* is called x %(p%.lua:4%)$", lines[1])
+    lines = check(b, "p.lua", script_of('rows.hidden(ctx, rows.lift({ "~/.config/procage" }, ctx))'))
+    assert.matches("is never lifted %(p%.lua:4%)$", lines[1])
+  end)
+end)
+
 describe("procage-lua check", function()
   it("finds nothing wrong with what is well", function()
     local b <close> = box.new()
