@@ -5,6 +5,7 @@ local options = require("bench.options")
 local BENCHES = {
   { "spawn", "what it costs to start a command, by every way (the default)" },
   { "load", "what comes before the first run: modules, probe, policy, fit, plan; the program from end to end" },
+  { "workload", "what a command costs while it runs: loops of system calls, a build, git status" },
   { "mediated", "what a mediated call costs" },
   { "around", "what is done around a run: the guard, masks, classification" },
   { "supervision", "refusals, the path observer, mediated names, memory, many runs at once" },

@@ -13,3 +13,8 @@ add_executable(bench_threads bench/threads.c)
 target_link_libraries(bench_threads PRIVATE procage_flags procage Threads::Threads)
 set_target_properties(bench_threads PROPERTIES OUTPUT_NAME threads BUILD_RPATH_USE_ORIGIN ON
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+
+# What bench/workload.lua runs.
+add_executable(bench_loops bench/loops.c)
+target_link_libraries(bench_loops PRIVATE procage_flags)
+set_target_properties(bench_loops PROPERTIES OUTPUT_NAME loops RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
