@@ -1,5 +1,5 @@
-# procage_chunks: an object library with the Lua modules and policies that the program carries, compiled. In development there are none: the
-# program reads the files, so that an edit needs no build.
+# procage_chunks: an object library with the Lua modules and policies that the program carries, compiled. In development there are
+# none: the program reads the files, so that an edit needs no build.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT CMAKE_CROSSCOMPILING)
   set(bundle_by_default ON)
 else()
@@ -7,8 +7,9 @@ else()
 endif()
 option(PROCAGE_BUNDLE "Carry the Lua modules inside the program, compiled" ${bundle_by_default})
 
-set(chunks ${CMAKE_BINARY_DIR}/chunks.c)
-if(PROCAGE_BUNDLE)
+# The table of all of them is written where something is built from it: the program, or the test of that (cmake/tests.cmake).
+set(procage_all_chunks ${CMAKE_BINARY_DIR}/all_chunks.c)
+if(NOT CMAKE_CROSSCOMPILING)
   add_executable(bundle ${CMAKE_SOURCE_DIR}/cmake/bundle.c)
   target_include_directories(bundle PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(bundle PRIVATE procage_flags PkgConfig::LUA)
@@ -39,8 +40,13 @@ if(PROCAGE_BUNDLE)
   if(PROCAGE_ARGPARSE)
     list(APPEND modules argparse ${PROCAGE_ARGPARSE})
   endif()
-  add_custom_command(OUTPUT ${chunks} COMMAND bundle ${chunks} ${modules} DEPENDS bundle ${files} VERBATIM)
+  add_custom_command(OUTPUT ${procage_all_chunks} COMMAND bundle ${procage_all_chunks} ${modules} DEPENDS bundle ${files} VERBATIM)
+endif()
+
+if(PROCAGE_BUNDLE)
+  set(chunks ${procage_all_chunks})
 else()
+  set(chunks ${CMAKE_BINARY_DIR}/chunks.c)
   file(CONFIGURE OUTPUT ${chunks} CONTENT "#include \"core/chunk.h\"\nconst struct pc_chunk pc_chunks[] = { { 0, 0, 0, 0, 0 } };\n")
 endif()
 
