@@ -4,9 +4,13 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define STACK_SIZE (64u << 10)
 #define GUARD_SIZE 4096u
@@ -34,20 +38,105 @@ static long set_signals(const uint64_t *set, uint64_t *old)
 	return pc_sys4(__NR_rt_sigprocmask, SIG_SETMASK, pc_ptr(set), pc_ptr(old), sizeof(*set));
 }
 
-int pc_clone_on_stack(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg)
+/* What surrounds a child: its stack, and the signals as they were. */
+struct around {
+	char *stack;
+	uint64_t before;
+};
+
+/*
+ * A handler that ran in the child would run in the host's memory, on the host's behalf, with another process's rights. The child
+ * inherits the mask, and exec keeps it: init undoes it for the command.
+ */
+static int begin(struct around *around)
 {
 	static const uint64_t all = ~UINT64_C(0);
-	uint64_t before = 0;
-	char *stack = NULL;
+	int rc;
+
+	rc = map_stack(&around->stack);
+	if (rc == 0)
+		set_signals(&all, &around->before);
+	return rc;
+}
+
+static void *stack_top(const struct around *around)
+{
+	return around->stack + STACK_SIZE + GUARD_SIZE;
+}
+
+static void end(const struct around *around)
+{
+	set_signals(&around->before, NULL);
+	munmap(around->stack, STACK_SIZE + GUARD_SIZE);
+}
+
+int pc_clone_on_stack(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg)
+{
+	struct around around;
 	long pid;
 	int rc;
 
-	rc = map_stack(&stack);
+	rc = begin(&around);
 	if (rc < 0)
 		return rc;
-	set_signals(&all, &before);
-	pid = pc_clone_call(flags | CLONE_VM | CLONE_VFORK, stack + STACK_SIZE + GUARD_SIZE, pidfd, fn, arg);
-	set_signals(&before, NULL);
-	munmap(stack, STACK_SIZE + GUARD_SIZE);
+	pid = pc_clone_call(flags | CLONE_VM | CLONE_VFORK, stack_top(&around), pidfd, fn, arg, NULL);
+	end(&around);
+	return (int)pid;
+}
+
+/* ---- Beside the host's thread -------------------------------------------------------------------------------------------- */
+
+/*
+ * What CLONE_VFORK would spare us, and why it is right nevertheless:
+ *
+ * - The end. The kernel clears `shared` and wakes whoever waits there when the child leaves the memory, by exec or by any death
+ *   (mm_release; CLONE_CHILD_CLEARTID), the same place that ends vfork. The word, the stack and what `fn` reads are this frame's
+ *   and the caller's, so nothing returns before. A kernel before 5.16 that writes a core does not clear it: a dead pidfd says it
+ *   too, whose process has left its memory before it was readable.
+ * - Thread-local memory. Both have the same: no CLONE_SETTLS, which would want a thread of libc's. Of it the child uses nothing:
+ *   raw calls that return their error, no allocator, no lock, no sanitizer, no stack protector, no function of libc but
+ *   memset(3) and memcpy(3). So errno, the heap's cache and the canary are the calling thread's alone. What the kernel keeps for
+ *   a thread (rseq, the list of robust locks) it does not hand to a child.
+ * - Signals. Blocked in both, from before until the child has gone. What comes to the host's thread waits that long.
+ * - Cancellation. `meanwhile` has cancellation points, and unwinding would free the child's stack under it. Disabled as well.
+ * - The host's end. exit(3) in another thread, a deadly signal, exec: the memory lasts as long as the child, which goes on to
+ *   exec init, and init finds its pipe to the host closed. A fork of another thread copies a stack that nobody stands on.
+ * - Descriptors. The child has its own table; what `meanwhile` opens and closes is the host's.
+ * - The processor. The child may be preempted or stopped at any place: the host waits, as it would for vfork.
+ */
+static bool is_dead(int pidfd)
+{
+	struct pollfd dead = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&dead, 1, 0) > 0;
+}
+
+static void await_leaving(const uint32_t *shared, int pidfd)
+{
+	static const struct timespec second = { .tv_sec = 1 };
+
+	/* Not FUTEX_PRIVATE_FLAG: the kernel wakes without. */
+	while (__atomic_load_n(shared, __ATOMIC_ACQUIRE) && !is_dead(pidfd))
+		pc_sys4(__NR_futex, pc_ptr(shared), FUTEX_WAIT, 1, pc_ptr(&second));
+}
+
+int pc_clone_beside(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, void (*meanwhile)(void *), void *with)
+{
+	struct around around;
+	uint32_t shared = 1;
+	int cancelled, rc;
+	long pid;
+
+	rc = begin(&around);
+	if (rc < 0)
+		return rc;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
+	pid = pc_clone_call(flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, &shared);
+	if (pid >= 0) {
+		meanwhile(with);
+		await_leaving(&shared, *pidfd);
+	}
+	end(&around);
+	pthread_setcancelstate(cancelled, NULL);
 	return (int)pid;
 }

@@ -1,4 +1,4 @@
-/* A child on a stack of its own, in the host's memory, while the host's thread sleeps. */
+/* A child on a stack of its own, in the host's memory. */
 #ifndef PROCAGE_LINUX_CHILD_STACK_H
 #define PROCAGE_LINUX_CHILD_STACK_H
 
@@ -13,5 +13,11 @@
  * Returns the child's pid, or -errno of mmap(2) or clone(2).
  */
 int pc_clone_on_stack(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg);
+
+/*
+ * The same, but that the calling thread does `meanwhile(with)` beside it, where the other lets it sleep. Nothing that the child
+ * reads may be written there, and nothing that it writes be read. It is not called when there is no child.
+ */
+int pc_clone_beside(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, void (*meanwhile)(void *), void *with);
 
 #endif

@@ -3,7 +3,7 @@
 
 #if defined(__x86_64__)
 
-/* rdi flags, rsi stack top, rdx pidfd, rcx fn, r8 arg */
+/* rdi flags, rsi stack top, rdx pidfd, rcx fn, r8 arg, r9 shared */
 __asm__(".text\n"
 	".globl pc_clone_call\n"
 	".hidden pc_clone_call\n"
@@ -15,7 +15,7 @@ __asm__(".text\n"
 	"	sub $16, %rsi\n"
 	"	mov %rcx, (%rsi)\n"
 	"	mov %r8, 8(%rsi)\n"
-	"	xor %r10d, %r10d\n"
+	"	mov %r9, %r10\n"
 	"	xor %r8d, %r8d\n"
 	"	mov $56, %eax\n" /* __NR_clone */
 	"	syscall\n"
@@ -61,7 +61,7 @@ __asm__(".text\n"
 
 #elif defined(__aarch64__)
 
-/* x0 flags, x1 stack top, x2 pidfd, x3 fn, x4 arg */
+/* x0 flags, x1 stack top, x2 pidfd, x3 fn, x4 arg, x5 shared */
 __asm__(".text\n"
 	".globl pc_clone_call\n"
 	".hidden pc_clone_call\n"
@@ -70,7 +70,7 @@ __asm__(".text\n"
 	"	and x1, x1, #-16\n"
 	"	stp x3, x4, [x1, #-16]!\n"
 	"	mov x3, xzr\n"
-	"	mov x4, xzr\n"
+	"	mov x4, x5\n"
 	"	mov x8, #220\n" /* __NR_clone */
 	"	svc #0\n"
 	"	cbz x0, 1f\n"

@@ -93,8 +93,11 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_
 /* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */
 int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);
 
-/* clone(2) onto a stack of its own: `fn(arg)` runs in the child, its result is the exit status. The child's pid or -errno. */
-long pc_clone_call(unsigned long flags, void *stack_top, int *pidfd, int (*fn)(void *), void *arg);
+/*
+ * clone(2) onto a stack of its own: `fn(arg)` runs in the child, its result is the exit status. The child's pid or -errno.
+ * shared: with CLONE_CHILD_CLEARTID, the word that the kernel clears
+ */
+long pc_clone_call(unsigned long flags, void *stack_top, int *pidfd, int (*fn)(void *), void *arg, uint32_t *shared);
 
 /*
  * The same by clone3(2), straight into the cgroup whose directory `cgroup_fd` is. Whoever moves into one later waits for every

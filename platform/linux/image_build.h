@@ -5,8 +5,6 @@
 #include "../platform.h"
 #include "image.h"
 
-#include <pthread.h>
-
 /* The caller frees. -EINVAL: the plan needs a private directory and the command has none; -E2BIG, -ENOMEM. */
 int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
 		   const struct pc_command *command, struct pc_image **built);
@@ -17,25 +15,22 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
  */
 int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset);
 
-/* The same beside other work: what is written here belongs to pc_ruleset_begin() and pc_ruleset_finish(). */
+/* The same in steps, the longest of which may go beside other work. The caller reads it, and writes nothing in it. */
 struct pc_ruleset_work {
 	const struct pc_image *image;
 	const struct pc_plan *plan;
 	struct pc_failure failure;
-	void *room; /* to work in; taken before there is a thread, whose own heap would stay with the host */
-	pthread_t thread;
-	bool has_thread;
-	int rc;
-	int fd; /* of the ruleset, from begin on; the caller closes it. -1: the plan has none */
+	void *room; /* to work in, taken at the start: the long step calls no allocator */
+	int rc;	    /* of the last step */
+	int fd;	    /* of the ruleset, the caller closes it; -1: the plan has none */
 };
 
-/*
- * Makes the ruleset and begins to fill it. Where it is large and there are processors for it, a thread does, which runs nothing
- * but that, with every signal blocked; else it is full when this returns. Image and plan stay until pc_ruleset_finish(), which
- * is to be called whatever this returns, and before anything is confined by the ruleset: it waits for the end, and returns 0 or
- * -errno, with the operation in `failure`.
- */
+/* Makes the ruleset, still empty. Image and plan stay until pc_ruleset_end(), which is to be called whatever this returns. */
 int pc_ruleset_begin(const struct pc_image *image, const struct pc_plan *plan, struct pc_ruleset_work *work);
-int pc_ruleset_finish(struct pc_ruleset_work *work, struct pc_failure *failure);
+
+/* Fills it. 0 or -errno, with the operation in `failure`; then nothing may be confined by it. */
+int pc_ruleset_fill(struct pc_ruleset_work *work);
+
+void pc_ruleset_end(struct pc_ruleset_work *work);
 
 #endif

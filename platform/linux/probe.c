@@ -449,7 +449,7 @@ static int try_process(uint64_t limit)
 	rc = pc_sys4(__NR_prlimit64, 0, 6, pc_ptr(&pair), 0);
 	if (rc < 0)
 		return (int)rc;
-	rc = pc_clone_call(CLONE_VM | CLONE_VFORK, stack + sizeof(stack), NULL, nothing, NULL);
+	rc = pc_clone_call(CLONE_VM | CLONE_VFORK, stack + sizeof(stack), NULL, nothing, NULL, NULL);
 	if (rc > 0)
 		pc_sys4(__NR_wait4, rc, 0, __WALL, 0);
 	return rc < 0 ? (int)rc : 0;

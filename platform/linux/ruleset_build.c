@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -192,90 +190,46 @@ static int fill(int ruleset, const struct pc_image *image, const struct pc_plan 
 	return rc;
 }
 
+int pc_ruleset_begin(const struct pc_image *image, const struct pc_plan *plan, struct pc_ruleset_work *work)
+{
+	*work = (struct pc_ruleset_work) {
+		.image = image,
+		.plan = plan,
+		.failure = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION },
+		.fd = -1,
+	};
+	work->room = calloc(plan->op_count + 1u, sizeof(struct inode));
+	work->rc = work->room ? create(plan, &work->failure, &work->fd) : -ENOMEM;
+	return work->rc;
+}
+
+int pc_ruleset_fill(struct pc_ruleset_work *work)
+{
+	work->rc = fill(work->fd, work->image, work->plan, work->room, &work->failure);
+	return work->rc;
+}
+
+void pc_ruleset_end(struct pc_ruleset_work *work)
+{
+	free(work->room);
+	work->room = NULL;
+}
+
 int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, struct pc_failure *failure, int *ruleset)
 {
-	cleanup_free struct inode *room = NULL;
+	struct pc_ruleset_work work;
 	cleanup_fd int fd = -1;
 	int rc;
 
-	room = calloc(plan->op_count + 1u, sizeof(*room));
-	if (!room)
-		return -ENOMEM;
-	rc = create(plan, failure, &fd);
+	rc = pc_ruleset_begin(image, plan, &work);
+	fd = work.fd;
 	if (rc == 0)
-		rc = fill(fd, image, plan, room, failure);
-	if (rc < 0)
+		rc = pc_ruleset_fill(&work);
+	pc_ruleset_end(&work);
+	if (rc < 0) {
+		failure->op = work.failure.op;
 		return rc;
+	}
 	*ruleset = pc_take_fd(&fd);
 	return 0;
-}
-
-/* ---- Beside other work --------------------------------------------------------------------------------------------------- */
-
-/* Below it the thread costs what it saves. */
-#define LARGE 128
-
-#define STACK_SIZE (256u << 10)
-
-static void *fill_in_thread(void *arg)
-{
-	struct pc_ruleset_work *work = arg;
-
-	work->rc = fill(work->fd, work->image, work->plan, work->room, &work->failure);
-	return NULL;
-}
-
-/* A plan without mounts leaves the host nothing to do meanwhile. */
-static bool is_worth_a_thread(const struct pc_plan *plan)
-{
-	cpu_set_t processors;
-
-	return plan->namespaces & CLONE_NEWNS && plan->op_count >= LARGE &&
-	       sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) > 1;
-}
-
-/* It inherits that every signal is blocked: no handler of the host runs in it, and none of the host's signals is lost to it. */
-static bool start_thread(struct pc_ruleset_work *work)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	int rc;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return false;
-	rc = pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	if (rc == 0) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		rc = pthread_create(&work->thread, &attributes, fill_in_thread, work);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-	}
-	pthread_attr_destroy(&attributes);
-	return rc == 0;
-}
-
-int pc_ruleset_begin(const struct pc_image *image, const struct pc_plan *plan, struct pc_ruleset_work *work)
-{
-	work->image = image;
-	work->plan = plan;
-	work->room = calloc(plan->op_count + 1u, sizeof(struct inode));
-	work->rc = work->room ? create(plan, &work->failure, &work->fd) : -ENOMEM;
-	if (work->rc < 0)
-		return work->rc;
-	work->has_thread = is_worth_a_thread(plan) && start_thread(work);
-	if (!work->has_thread)
-		fill_in_thread(work);
-	return work->has_thread ? 0 : work->rc;
-}
-
-int pc_ruleset_finish(struct pc_ruleset_work *work, struct pc_failure *failure)
-{
-	if (work->has_thread)
-		pthread_join(work->thread, NULL);
-	work->has_thread = false;
-	free(work->room);
-	work->room = NULL;
-	if (work->rc < 0)
-		*failure = work->failure;
-	return work->rc;
 }

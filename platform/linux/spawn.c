@@ -1,12 +1,13 @@
 /*
  * Starts a run: ruleset and block made in the host, one clone into new namespaces, init exec'd by descriptor.
  *
- * The child shares the host's memory until it execs (CLONE_VM|CLONE_VFORK): it costs the same from a host of any size, and it
- * may only do what ops_child.c does. The host's thread sleeps meanwhile, with every signal blocked, so that no handler of the
- * host can run in the child.
+ * The child shares the host's memory until it execs (CLONE_VM): it costs the same from a host of any size, and it may only do
+ * what ops_child.c does. While it makes mounts the host's thread fills the ruleset, else it sleeps; child_stack.c says what the
+ * one may do beside the other.
  */
 #include "cgroup.h"
 #include "child_stack.h"
+#include "child_start.h"
 #include "cleanup.h"
 #include "image_build.h"
 #include "sys.h"
@@ -95,102 +96,30 @@ static int open_image(const struct pc_image *image)
 
 /* ---- the child ----------------------------------------------------------------------------------------------------------- */
 
-struct start {
-	const struct pc_image *image;
-	struct pc_status failed;
-	int fds[PC_INIT_FREE]; /* to become 0 and so on; -1: none */
-};
-
-/* Whether a later entry is the same descriptor: standard output and error may be one. */
-static bool is_needed_again(const struct start *start, int i)
+/* The image and the plan are read by both, and written by neither; the ruleset is the kernel's. */
+static void fill_ruleset(void *rules)
 {
-	int fd = start->fds[i];
-
-	while (++i < PC_INIT_FREE)
-		if (start->fds[i] == fd)
-			return true;
-	return false;
+	pc_ruleset_fill(rules);
 }
 
-/* The least of them that is not below `from`; -1: none. */
-static int next_needed(const struct start *start, int from)
+/* clone(2) makes namespaces in the calling thread; these the child may make itself, beside it. A network takes longest. */
+#define MADE_BESIDE (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+
+/* Without mounts the child has nothing to do that would take as long as the ruleset. */
+static int clone_child(const struct pc_plan *plan, struct pc_start *start, struct pc_ruleset_work *rules,
+		       struct pc_process *process)
 {
-	int i, least = -1;
-
-	for (i = 0; i < PC_INIT_FREE; i++)
-		if (start->fds[i] >= from && (least < 0 || start->fds[i] < least))
-			least = start->fds[i];
-	return least;
-}
-
-/* First of all, since a host may have few numbers to spare. Before Linux 5.9 they stay until the end. */
-static void close_unneeded(const struct start *start)
-{
-	int from = 0, needed;
-
-	while ((needed = next_needed(start, from)) >= 0) {
-		if (needed > from)
-			pc_sys3(__NR_close_range, from, needed - 1, 0);
-		from = needed + 1;
-	}
-	pc_sys3(__NR_close_range, from, ~0u, 0);
-}
-
-/*
- * Brings each descriptor to its number, and closes all others. They are first lifted above all targets, so that none is
- * overwritten before its turn, and leave their old places at once: a host may have few to spare.
- * The child's table is its own copy: the host's is not touched.
- */
-static int place_descriptors(struct start *start)
-{
-	int i, rc;
-
-	close_unneeded(start);
-	for (i = 0; i < PC_INIT_FREE; i++) {
-		if (start->fds[i] < 0)
-			continue;
-		rc = pc_sys_fcntl(start->fds[i], F_DUPFD, PC_INIT_FREE);
-		if (rc < 0)
-			return rc;
-		if (!is_needed_again(start, i))
-			pc_sys_close(start->fds[i]);
-		start->fds[i] = rc;
-	}
-	for (i = 0; i < PC_INIT_FREE; i++) {
-		if (start->fds[i] < 0) {
-			pc_sys_close(i);
-			continue;
-		}
-		rc = (int)pc_sys3(__NR_dup3, start->fds[i], i, i == PC_INIT_SELF ? O_CLOEXEC : 0);
-		if (rc < 0)
-			return rc;
-	}
-	return pc_close_from(PC_INIT_FREE);
-}
-
-static int child_main(void *arg)
-{
-	static const char *const argv[] = { "procage-init", NULL };
-	static const char *const envp[] = { NULL };
-	struct start *start = arg;
-	int rc;
-
-	/* First: what the host has open is no business of anything that follows. */
-	rc = place_descriptors(start);
-	if (rc == 0 && pc_enter(start->image, PC_INIT_RULESET, &start->failed) < 0)
-		return 127;
-	if (rc == 0)
-		rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
-	start->failed =
-		(struct pc_status) { .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc };
-	return 127;
-}
-
-static int clone_child(uint64_t namespaces, struct start *start, struct pc_process *process)
-{
+	unsigned long flags = (unsigned long)plan->namespaces | CLONE_PIDFD | SIGCHLD;
 	int pid, pidfd = -1;
 
-	pid = pc_clone_on_stack((unsigned long)namespaces | CLONE_PIDFD | SIGCHLD, &pidfd, child_main, start);
+	if (plan->namespaces & CLONE_NEWNS) {
+		start->namespaces = flags & MADE_BESIDE;
+		flags &= ~(unsigned long)MADE_BESIDE;
+		pid = pc_clone_beside(flags, &pidfd, pc_start_child, start, fill_ruleset, rules);
+	} else {
+		pc_ruleset_fill(rules);
+		pid = pc_clone_on_stack(flags, &pidfd, pc_start_child, start);
+	}
 	if (pid < 0)
 		return pid;
 	process->pid = pid;
@@ -254,27 +183,25 @@ static void close_child_ends(struct child_ends *ends)
  * Init waits for this word, so nothing runs before the ruleset is full. Its end of the pipe is still open here too: the word
  * is written, and raises no SIGPIPE, whatever has become of init.
  */
-static int let_go(struct start *start, struct pc_ruleset_work *rules, int control_fd)
+static int let_go(struct pc_start *start, const struct pc_ruleset_work *rules, int control_fd)
 {
 	static const char order = PC_ORDER_GO;
-	struct pc_failure failure;
-	int rc;
 
-	rc = pc_ruleset_finish(rules, &failure);
-	if (rc < 0)
-		start->failed =
-			(struct pc_status) { .kind = PC_STATUS_FAILED, .step = failure.step, .op = failure.op, .error = rc };
+	if (rules->rc < 0)
+		start->failed = (struct pc_status) {
+			.kind = PC_STATUS_FAILED, .step = rules->failure.step, .op = rules->failure.op, .error = rules->rc
+		};
 	if (start->failed.kind)
 		return start->failed.error;
 	return write_all(control_fd, &order, 1);
 }
 
-static int start_child(const struct pc_plan *plan, struct start *start, int control_fd, struct child_ends *ends,
+static int start_child(const struct pc_plan *plan, struct pc_start *start, int control_fd, struct child_ends *ends,
 		       struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
 
-	rc = clone_child(plan->namespaces, start, process);
+	rc = clone_child(plan, start, rules, process);
 	if (rc < 0) {
 		start->failed = (struct pc_status) { .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
 		return rc;
@@ -378,7 +305,7 @@ static int receive_descriptors(uint32_t flags, int socket, struct pc_process *pr
 	return 0;
 }
 
-static int start(const struct pc_plan *plan, struct start *start, struct host_ends *host, struct child_ends *child,
+static int start(const struct pc_plan *plan, struct pc_start *start, struct host_ends *host, struct child_ends *child,
 		 struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
@@ -430,9 +357,8 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 		.pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1, .terminal_fd = -1
 	};
 	struct pc_cgroup *cgroup = NULL;
-	struct pc_failure unused;
 	uint64_t memory_kills;
-	struct start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
+	struct pc_start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
 	int rc;
 
 	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
@@ -457,7 +383,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	if (rc < 0)
 		goto failed;
 
-	starting = (struct start) {
+	starting = (struct pc_start) {
 		.image = image,
 		.fds = { command->stdin_fd, command->stdout_fd, command->stderr_fd, child.status, child.control, ruleset_fd,
 			 image_fd, child.broker, child.listener, cgroup ? pc_cgroup_procs(cgroup) : -1,
@@ -469,13 +395,13 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 		goto failed;
 	}
 	close_host_ends(&host);
+	pc_ruleset_end(&rules);
 	started.has_pid_namespace = plan->namespaces & CLONE_NEWPID;
 	started.cgroup = cgroup;
 	*process = started;
 	return 0;
 failed:
-	/* It reads the image, which goes with this. */
-	pc_ruleset_finish(&rules, &unused);
+	pc_ruleset_end(&rules);
 	pc_cgroup_close(cgroup, &memory_kills);
 	close_child_ends(&child);
 	close_host_ends(&host);

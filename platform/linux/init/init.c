@@ -156,7 +156,7 @@ static long clone_command(struct init *init)
 		/* A container's filter knows no clone3(2): then the command moves itself, or fails by what is in its way. */
 		init->is_in_cgroup = false;
 	}
-	return pc_clone_call(flags | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init);
+	return pc_clone_call(flags | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init, NULL);
 }
 
 static void start_command(struct init *init)

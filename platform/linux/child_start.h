@@ -1,0 +1,18 @@
+/* What a started child does in the host's memory, until it is init. */
+#ifndef PROCAGE_LINUX_CHILD_START_H
+#define PROCAGE_LINUX_CHILD_START_H
+
+#include "image.h"
+
+/* The child's until it has exec'd or ended: the host neither reads nor writes it meanwhile. */
+struct pc_start {
+	const struct pc_image *image;
+	uint64_t namespaces; /* to be made by the child itself */
+	struct pc_status failed;
+	int fds[PC_INIT_FREE]; /* to become 0 and so on; -1: none */
+};
+
+/* Descriptors to their places, namespaces and mounts entered, init exec'd. arg: a struct pc_start, `failed` written on failure. [child] */
+int pc_start_child(void *arg);
+
+#endif
