@@ -22,6 +22,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_LANDLOCK_PATH] = { "landlock_path", PC_STEP_PREPARE, PATH, NONE, PC_OP_OPTIONAL, NO_SLOT },
 	[PC_OP_LANDLOCK_PORT] = { "landlock_port", PC_STEP_PREPARE, NUMBER, NONE, 0, NO_SLOT },
 	[PC_OP_SOCKET_TREE] = { "socket_tree", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
+	[PC_OP_SOCKET_HIDDEN] = { "socket_hidden", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_LOOPBACK] = { "loopback", PC_STEP_PREPARE, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_NAME_ROOT] = { "name_root", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_NAME_ABSENT] = { "name_absent", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },

@@ -65,6 +65,7 @@ enum pc_op_code {
 	PC_OP_LANDLOCK_PATH,   /* a: path; value: access; OPTIONAL: a path that is gone is skipped */
 	PC_OP_LANDLOCK_PORT,   /* a: port; value: access */
 	PC_OP_SOCKET_TREE,     /* a: path: sockets beneath may be connected to, where connections are mediated */
+	PC_OP_SOCKET_HIDDEN,   /* a: path: but for those beneath this one */
 	PC_OP_LOOPBACK,	       /* value: addresses of TCP are judged: 1: the run reaches its own; 2: any of the loopback */
 	PC_OP_NAME_ROOT,       /* a: path: below it the absent names stay absent, where making names is mediated */
 	PC_OP_NAME_ABSENT,     /* a: "/" and a name in lower case, "/.vscode/tasks.json" */

@@ -101,11 +101,15 @@ local function places(row, ctx)
   if row.system and row.system ~= ctx.system or row.root_only and ctx.uid ~= 0 then
     return {}
   elseif row.path:sub(1, 2) ~= "~/" then
-    return { row.path }
+    return { (row.path:gsub("{uid}", tostring(ctx.uid))) }
   end
   local found = {}
   for i, home in ipairs(homes(ctx)) do
     found[i] = path.expand_home(row.path, home)
+  end
+  local moved_to = ctx.env.XDG_CACHE_HOME or ""
+  if row.in_cache and path.is_absolute(moved_to) and not path.has_parent_step(moved_to) then
+    found[#found + 1] = path.join(moved_to, row.path:sub(#"~/.cache/" + 1))
   end
   return found
 end
@@ -147,8 +151,9 @@ local shared_trees = {
 ---@param tree string
 ---@param ctx procage.Context
 ---@param hidden string[]
+---@param in_cache table<string, boolean>  those of them that caches may hold
 ---@return string?
-local function no_cache(tree, ctx, hidden)
+local function no_cache(tree, ctx, hidden, in_cache)
   if path.has_parent_step(tree) then
     return "is not resolved"
   elseif path.is_beneath(ctx.home, tree) then
@@ -157,7 +162,7 @@ local function no_cache(tree, ctx, hidden)
     return "is no cache of one program"
   end
   for _, place in ipairs(hidden) do
-    if path.is_beneath(place, tree) then
+    if not in_cache[place] and path.is_beneath(place, tree) then
       return ("holds %s, which is hidden"):format(place)
     end
   end
@@ -180,6 +185,19 @@ local function moved(row, ctx)
   return nil
 end
 
+--- Hidden paths that lie in package caches by nature.
+---@param ctx procage.Context
+---@return table<string, boolean>
+local function places_in_caches(ctx)
+  local set = {}
+  for _, row in ipairs(lists.hidden) do
+    for _, place in ipairs(row.in_cache and places(row, ctx) or {}) do
+      set[place] = true
+    end
+  end
+  return set
+end
+
 --- The cache trees of a run, none inside another.
 ---@param ctx procage.Context
 ---@param hidden string[]
@@ -187,11 +205,11 @@ end
 function M.caches(ctx, hidden)
   expect(is_context(ctx), "caches", CTX, ctx)
   expect(type(hidden) == "table", "caches", "a list of paths, what rows.hidden gives", hidden)
-  local found = {}
+  local found, in_cache = {}, places_in_caches(ctx)
   for _, row in ipairs(lists.caches) do
     if not row.system or row.system == ctx.system then
       local tree, variable = moved(row, ctx)
-      local why = tree and no_cache(tree, ctx, hidden)
+      local why = tree and no_cache(tree, ctx, hidden, in_cache)
       if why then
         error(('caches: %s=%s %s; unset it, or caches = "none"'):format(variable, tree, why), 0)
       end

@@ -37,6 +37,20 @@ local function any_writable(profile, list)
   return path.any_beneath(list, profiles.writable_trees(profile))
 end
 
+--- Hidden paths that only a mask can keep: in a writable tree, and there to be masked.
+---@param profile procage.Profile
+---@return boolean
+local function hides_inside(profile)
+  local is_missing, there = {}, {}
+  for _, name in ipairs(profile.missing or {}) do
+    is_missing[name] = true
+  end
+  for _, name in ipairs(profile.hidden) do
+    there[#there + 1] = not is_missing[name] and name or nil
+  end
+  return any_writable(profile, there)
+end
+
 ---@param profile procage.Profile
 ---@return boolean
 local function writes_something(profile)
@@ -446,7 +460,7 @@ return {
       if #profile.hidden == 0 then
         return nothing("nothing is hidden")
       end
-      return any_writable(profile, profile.hidden) and hidden_inside or hidden_outside
+      return hides_inside(profile) and hidden_inside or hidden_outside
     end,
   },
   {
@@ -458,7 +472,7 @@ return {
   {
     clause = "read_only",
     alternatives = function(profile)
-      local carved = any_writable(profile, profile.read_only) or any_writable(profile, profile.hidden)
+      local carved = any_writable(profile, profile.read_only) or hides_inside(profile)
       return carved and read_only or nothing("nothing to carve")
     end,
   },

@@ -183,7 +183,7 @@ end
 ---@return any code
 ---@return table? detail  {step, op, path, errno}
 function M.become(policy, argv, options)
-  local ok, message, code = policy_room.admit(policy.report, policy.profile.accept, policy.mode)
+  local ok, message, code = policy:admit()
   if not ok then
     return nil, message, code
   end
@@ -287,6 +287,10 @@ end
 
 --- The fitted profile of the form, and its report.
 local function fit_form(policy, is_tree)
+  local ok, message, code = policy:review()
+  if not ok then
+    return nil, message, code
+  end
   resolve.make_caches(policy.fitted, policy.context)
   if is_tree then
     return profiles.plain(policy.fitted), policy.report

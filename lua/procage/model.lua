@@ -506,7 +506,7 @@ end
 local function judge_socket(view, object)
   local uses, survey = view.uses, view.survey
   local hidden = hidden_at(view, object.path)
-  if hidden and is_hidden(view, object.path) then
+  if hidden and (uses["mediated-connect"] or is_hidden(view, object.path)) then
     return no("hidden", hidden.via or hidden.path)
   end
   local covered = covered_at(view, object.path)

@@ -5,6 +5,7 @@ local core = require("procage.core")
 local flat = require("procage.flat")
 local grants = require("procage.grants")
 local handoff = require("procage.handoff")
+local path = require("procage.path")
 local tree = require("procage.tree")
 
 local M = {}
@@ -187,6 +188,11 @@ local function write_socket_trees(out, profile, survey, uses)
   for _, trees in ipairs({ writable, profile.sockets }) do
     for _, at in ipairs(trees) do
       out:add("socket_tree", { a = at })
+    end
+  end
+  for _, entry in ipairs(survey.hidden) do
+    if path.resolved_tree_of(entry.path, survey.write) or path.resolved_tree_of(entry.path, profile.sockets) then
+      out:add("socket_hidden", { a = entry.path })
     end
   end
   if profile.tmp ~= "private" then

@@ -48,6 +48,7 @@ local path = require("procage.path")
 ---@field accept string[]  gap ids that the policy tolerates
 ---@field lift string[]  built-in refusals that the operator re-opened
 ---@field unconfined? string  why nothing shall be confined at all (the off policy)
+---@field missing? string[]  hidden paths in package caches that do not exist, filled in by resolve
 ---@field unenforced string[]  gap ids, filled in by fit
 ---@field mechanisms? string[]  filled in by fit
 ---@field tmp_path? string  only in the fitted profile given to a helper
@@ -217,6 +218,7 @@ local schema = {
   { name = "accept", check = ids, shape = LIST, absent = {} },
   { name = "lift", check = check.list(check.text), shape = LIST, absent = {} },
   { name = "unconfined", check = check.text },
+  { name = "missing", check = paths, shape = LIST },
   { name = "unenforced", check = ids, shape = LIST, absent = {} },
   { name = "mechanisms", check = check.list(check.text), shape = LIST },
   { name = "tmp_path", check = check.path },

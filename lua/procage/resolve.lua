@@ -186,6 +186,20 @@ local function hidden_places(profile, context)
   return places
 end
 
+--- Hidden paths in package caches that are not there: nothing of them can be masked, and nothing is to be told of them. When one
+--- appears, the plan is made anew and masks it.
+---@return string[]?
+local function find_missing(profile)
+  local missing = {}
+  if #profile.caches.trees > 0 and path.any_beneath(profile.hidden, profile.caches.trees) then
+    for _, name in ipairs(profile.hidden) do
+      local is_inside = path.tree_of(name, profile.caches.trees)
+      missing[#missing + 1] = is_inside and not disk.kind(name) and name or nil
+    end
+  end
+  return #missing > 0 and missing or nil
+end
+
 --- What is hidden wins: a writable tree in it is a contradiction that only its author can settle.
 local function check_hidden(profile, context, notices)
   local kept, hidden = {}, hidden_places(profile, context)
@@ -267,11 +281,22 @@ function M.profile(profile, context)
     return nil, message
   end
   context.write = profile.write
+  profile.missing = find_missing(profile)
   if profile.read ~= "all" then
     profile.read = resolve_read(profile)
   end
   profile.sockets = resolve_list(profile.sockets)
   return profile, notices
+end
+
+--- Whether hidden paths have appeared in package caches, or gone: then the profile has to be fitted anew, for what it says of
+--- them no longer holds.
+---@param profile procage.Profile  as M.profile returned it; changed
+---@return boolean
+function M.has_other_missing(profile)
+  local before = profile.missing or {}
+  profile.missing = find_missing(profile)
+  return table.concat(before, "\0") ~= table.concat(profile.missing or {}, "\0")
 end
 
 --- The user's state directory for procage; it need not exist.

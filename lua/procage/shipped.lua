@@ -35,6 +35,18 @@ function M.lists()
   return M.load("lists")
 end
 
+--- Whether a row names a path: one in a cache wherever the cache has been moved to, one with `{uid}` for any user.
+local function is_named(row, name, home)
+  if path.expand_home(row.path, home) == name then
+    return true
+  elseif row.in_cache then
+    local below = row.path:sub(#"~/.cache" + 1)
+    return name:sub(-#below) == below
+  end
+  local before, after = row.path:match("^(.*){uid}(.*)$")
+  return before ~= nil and name:sub(1, #before) == before and name:sub(#before + 1):match("^%d+(.*)$") == after
+end
+
 --- The row of the hidden list that a path is named by.
 ---@param lists table
 ---@param name string  absolute
@@ -42,7 +54,7 @@ end
 ---@return table? row
 function M.hidden_row(lists, name, home)
   for _, row in ipairs(lists.hidden or {}) do
-    if path.expand_home(row.path, home) == name then
+    if is_named(row, name, home) then
       return row
     end
   end

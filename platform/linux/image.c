@@ -123,6 +123,7 @@ static uint32_t put_list(struct layout *to, const struct pc_image *image, const 
 static void put_lists(struct layout *to, struct pc_image *image, const struct pc_plan *plan)
 {
 	image->socket_trees = put_list(to, image, plan, PC_OP_SOCKET_TREE, &image->socket_trees_offset);
+	image->socket_hidden = put_list(to, image, plan, PC_OP_SOCKET_HIDDEN, &image->socket_hidden_offset);
 	image->roots = put_list(to, image, plan, PC_OP_NAME_ROOT, &image->roots_offset);
 	image->names = put_list(to, image, plan, PC_OP_NAME_ABSENT, &image->names_offset);
 	image->absent = put_list(to, image, plan, PC_OP_PATH_ABSENT, &image->absent_offset);
@@ -130,12 +131,13 @@ static void put_lists(struct layout *to, struct pc_image *image, const struct pc
 
 static bool is_listed(uint32_t code)
 {
-	return code == PC_OP_SOCKET_TREE || code == PC_OP_NAME_ROOT || code == PC_OP_NAME_ABSENT || code == PC_OP_PATH_ABSENT;
+	return code == PC_OP_SOCKET_TREE || code == PC_OP_SOCKET_HIDDEN || code == PC_OP_NAME_ROOT ||
+	       code == PC_OP_NAME_ABSENT || code == PC_OP_PATH_ABSENT;
 }
 
 static size_t lists_size(const struct pc_plan *plan, const struct pc_command *command)
 {
-	size_t size = 96, i;
+	size_t size = 112, i;
 
 	for (i = 0; i < plan->op_count; i++) {
 		if (!is_listed(plan->ops[i].code))

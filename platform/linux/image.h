@@ -53,6 +53,7 @@ struct pc_image {
 	uint32_t envp_offset, envc;
 	uint32_t programs_offset, programs;		   /* the paths to try, as execvp(3) would */
 	uint32_t socket_trees_offset, socket_trees;	   /* beneath these the broker connects; stay offsets */
+	uint32_t socket_hidden_offset, socket_hidden;	   /* but not beneath these; likewise */
 	uint32_t roots_offset, roots, names_offset, names; /* names that stay absent below the roots; stay offsets */
 	uint32_t absent_offset, absent;			   /* single paths that do; likewise */
 	uint32_t run_text[PC_RUN_TEXTS];		   /* 0: not in this run */

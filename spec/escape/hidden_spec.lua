@@ -100,7 +100,7 @@ describe("a hidden file", function()
     local lists = dofile("policies/lists.lua")
     local names = {}
     for i, row in ipairs(lists.hidden) do
-      if row.path:sub(1, 2) == "~/" and row.system == nil and not row.root_only then
+      if row.path:sub(1, 2) == "~/" and row.system == nil and not row.root_only and not row.in_cache then
         -- A file, or a directory with a file in it: either may stand there.
         local name = row.path:sub(3)
         local file = i % 2 == 0 and name or name .. "/inner"
@@ -315,6 +315,76 @@ echo new > $WS/sub/tmp; mv $WS/sub/tmp $WS/sub/.env; echo > $WS/go]])
     assert.is_true(b:exists("workspace/go"))
     assert.is_false(box.holds(outcome, "hidden"))
     assert.matches("replaced from outside", table.concat(outcome.notices, "\n"), 1, true)
+  end)
+end)
+
+describe("a credential in a package cache", function()
+  local TOKEN = "home/.cache/huggingface/token"
+  local READ = "cat ~/.cache/huggingface/token"
+
+  it("cannot be read, and its neighbours can be written", function()
+    box.attack({
+      setup = function(b)
+        b:write(TOKEN, SECRET)
+      end,
+      run = READ .. "; echo > ~/.cache/huggingface/model && test -s ~/.cache/huggingface/model",
+      hurt = leaks,
+      clause = "read_only",
+    })
+  end)
+
+  it("cannot be read where a variable has moved the cache", function()
+    box.attack({
+      setup = function(b)
+        b.env.XDG_CACHE_HOME = b.home .. "/cache"
+        b:write("home/cache/huggingface/token", SECRET)
+      end,
+      run = "cat ~/cache/huggingface/token",
+      hurt = leaks,
+      clause = "read_only",
+    })
+  end)
+
+  it("that appears between two runs of one policy is closed to the second, and what that is worth is told", function()
+    local b <close> = box.new()
+    local first = b:run(READ)
+    assert.is_true(box.holds(first, "hidden"))
+    b:write(TOKEN, SECRET)
+    assert.is_truthy(leaks(b, b:run_unconfined(READ)))
+    local second = b:run(READ)
+    assert.is_false(box.holds(second, "hidden"))
+    assert.is_true(not box.holds(second, "read_only") or leaks(b, second) == nil)
+    b:setup("rm -r ~/.cache/huggingface")
+    assert.is_true(box.holds(b:run(READ), "hidden"))
+  end)
+
+  it("is not given out by the socket of git's own store of passwords", function()
+    local ask = python([[
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["HOME"] + "/.cache/git/credential/socket")
+print(s.recv(100).decode())
+]])
+    box.attack({
+      setup = function(b)
+        b:mkdir("home/.cache/git/credential")
+        b:start(python([[
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+s.bind(os.environ["HOME"] + "/.cache/git/credential/socket")
+s.listen()
+open(os.environ["WS"] + "/up", "w").close()
+while True:
+    c, _ = s.accept()
+    c.sendall(b"]] .. SECRET .. [[")
+    c.close()
+]]))
+        b:setup("for i in $(seq 100); do test -e $WS/up && exit; sleep 0.05; done; exit 1")
+      end,
+      run = ask,
+      hurt = leaks,
+      clause = "sockets",
+    })
   end)
 end)
 

@@ -36,11 +36,12 @@ describe("the lists", function()
     end
   end)
 
-  it("hide nothing inside a cache, and cache nothing that is hidden", function()
+  it("hide nothing inside a cache but what says so, and cache nothing that is hidden", function()
     for _, hidden in ipairs(lists.hidden) do
       for _, cache in ipairs(lists.caches) do
         if cache.path then
-          assert.is_false(path.is_beneath(hidden.path, cache.path), hidden.path)
+          local is_inside = path.is_beneath(hidden.path, cache.path)
+          assert.equal(hidden.in_cache == true and cache.path == "~/.cache", is_inside, hidden.path)
           assert.is_false(path.is_beneath(cache.path, hidden.path), cache.path)
         end
       end

@@ -52,6 +52,7 @@ static void build_full(struct plan_builder *b)
 	builder_add_path(b, PC_OP_LANDLOCK_PATH, "/usr", 5)->flags = PC_OP_OPTIONAL;
 	builder_add(b, PC_OP_LANDLOCK_PORT)->a = 65535;
 	builder_add_path(b, PC_OP_SOCKET_TREE, "/srv", 0);
+	builder_add_path(b, PC_OP_SOCKET_HIDDEN, "/srv/keys", 0);
 	builder_add(b, PC_OP_LOOPBACK)->value = 2;
 	builder_add_path(b, PC_OP_NAME_ROOT, "/srv", 0);
 	builder_add_path(b, PC_OP_NAME_ABSENT, "/.envrc", 0);

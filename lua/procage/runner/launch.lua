@@ -6,7 +6,6 @@ local disk = require("procage.disk")
 local executables = require("procage.executable")
 local later = require("procage.later")
 local path = require("procage.path")
-local policy = require("procage.policy")
 local private = require("procage.private")
 local running = require("procage.running")
 local settle = require("procage.runner.settle")
@@ -87,7 +86,7 @@ end
 ---@return any code
 ---@return table? detail
 function M.launch(self, cmd, go)
-  local ok, message, code = policy.admit(self.report, self.profile.accept, self.mode)
+  local ok, message, code = self:admit()
   if not ok then
     return nil, message, code
   end

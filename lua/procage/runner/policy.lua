@@ -11,6 +11,8 @@ local later = require("procage.later")
 local launch = require("procage.runner.launch")
 local path = require("procage.path")
 local planning = require("procage.runner.planning")
+local policy = require("procage.policy")
+local resolve = require("procage.resolve")
 local survey_room = require("procage.survey")
 
 local model = later("procage.model")
@@ -107,6 +109,26 @@ function Policy:fit()
   -- Each name passes a hundred patterns: once for the caller's environment, not once a run.
   self.kept_env = env.apply(self.caller_env, { drop = fitted.env.drop, keep = fitted.env.keep })
   return self
+end
+
+--- Fits anew when what the report says may no longer hold.
+---@return any ok
+---@return string? message
+---@return any code
+function Policy:review()
+  return not resolve.has_other_missing(self.profile) or self:fit()
+end
+
+--- Whether a run may start with what this host leaves out, as far as can be told now.
+---@return true? ok
+---@return string? message
+---@return any code
+function Policy:admit()
+  local ok, message, code = self:review()
+  if not ok then
+    return nil, message, code
+  end
+  return policy.admit(self.report, self.profile.accept, self.mode)
 end
 
 --- What this host, or another one, enforces of the policy.

@@ -106,15 +106,22 @@ static int path_of(int fd, char *path)
 	return 0;
 }
 
-static bool is_granted(const struct pc_image *image, const char *path)
+static bool is_in_one(const struct pc_image *image, uint32_t offset, uint32_t count, const char *path)
 {
-	const uint64_t *trees = pc_image_at(image, image->socket_trees_offset);
+	const uint64_t *trees = pc_image_at(image, offset);
 	uint32_t i;
 
-	for (i = 0; i < image->socket_trees; i++)
+	for (i = 0; i < count; i++)
 		if (starts_with_tree(path, pc_image_at(image, trees[i])))
 			return true;
 	return false;
+}
+
+/* What is hidden wins: a mask keeps it where there are mounts, this everywhere. */
+static bool is_granted(const struct pc_image *image, const char *path)
+{
+	return is_in_one(image, image->socket_trees_offset, image->socket_trees, path) &&
+	       !is_in_one(image, image->socket_hidden_offset, image->socket_hidden, path);
 }
 
 static int connect_to(int socket, const void *address, size_t size)
