@@ -3,6 +3,7 @@
 
 local core = require("procage.core")
 local path = require("procage.path")
+local places = require("procage.places")
 local startup = require("procage.startup")
 
 local M = {}
@@ -105,27 +106,11 @@ local function change_for(clause, op, target, policy, is_about_entries)
   return tree and (op == "write" and { writable = { tree } } or { readable = { tree } }) or nil
 end
 
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
-
---- What each path is looked up in: there may be tens of thousands.
+--- What each path is looked up in.
 local function view_of(policy)
-  local profile, survey = policy.fitted, policy.survey
-  local view = {
-    verbs = verbs(), hidden = set_of(profile.hidden), above_hidden = {}, read_only = set_of(profile.read_only),
-    write = set_of(survey.write), protected = set_of(survey.protected),
-  }
-  for _, place in ipairs(profile.hidden) do
-    view.above_hidden["/"] = true
-    for _, above in ipairs(path.above(place)) do
-      view.above_hidden[above] = true
-    end
-  end
+  local view = places.of(policy)
+  view.verbs, view.read_only = verbs(), places.set(policy.fitted.read_only)
+  view.above_hidden["/"] = #policy.fitted.hidden > 0 or nil
   return view
 end
 

@@ -1,10 +1,11 @@
---- From what a command was seen to do with files to the smallest policy that lets it: pure, but for asking whether a path is
---- there. What is hidden, a hand-off name or run by others (procage.startup) is never proposed, however often it was wanted.
+--- From what a command was seen to do with files to the least that lets it: pure, but for asking whether a path is there.
+--- What is hidden, a hand-off name or run by others (procage.startup) is never proposed, however often it was wanted. What is
+--- made of it to read and to use: procage.proposal.
 
 local core = require("procage.core")
+local git = require("procage.git")
 local path = require("procage.path")
-local quote = require("procage.quote")
-local reports = require("procage.report")
+local places = require("procage.places")
 local startup = require("procage.startup")
 
 local M = {}
@@ -12,11 +13,15 @@ local M = {}
 ---@class procage.Learned
 ---@field read string[]  trees
 ---@field write string[]  trees outside the workspace, the private tmp and the caches
+---@field readable string[]  of what is read: what the policy does not give, and the host's /tmp
 ---@field caches string[]  granted caches that were written
 ---@field unused string[]  granted writable trees that were not
 ---@field git "read"|"commit"|"write"
 ---@field left_out { path: string, why: string }[]  wanted, and not proposed
+---@field missing { path: string, kind: "directory"|"file" }[]  of what is written: not there yet
 ---@field network? "all"|"loopback"  refused connections wanted it
+---@field connections string[]  the refused ones
+---@field is_whole boolean  the command succeeded: what it did not use it does not need
 ---@field files integer  distinct paths
 
 --- Directories of the system: what a program reads there is a matter of packages, so the whole of each is named.
@@ -25,9 +30,12 @@ local SYSTEM = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/
 --- The run's own, whatever stands there outside.
 local OWN = { "/proc", "/dev", "/tmp", "/var/tmp", "/dev/shm" }
 
+--- Of those, directories that the host has too, with what a command may mean.
+local TEMPORARY = { "/tmp", "/var/tmp", "/dev/shm" }
+
 --- Of git's directory a commit writes these and nothing else. As profile.md has `git = "commit"`.
 local COMMITTED = { index = true, HEAD = true, ORIG_HEAD = true, objects = true, refs = true, logs = true,
-  ["packed-refs"] = true, ["packed-refs.lock"] = true, COMMIT_EDITMSG = true, ["index.lock"] = true, ["HEAD.lock"] = true }
+  ["packed-refs"] = true, COMMIT_EDITMSG = true }
 
 --- More names than these in one directory, and the directory is meant.
 local FEW = 3
@@ -42,47 +50,33 @@ local function bits()
       writes = writes | bit
     end
   end
-  return writes | 1 << 32 -- mode, owner, times
+  return writes | 1 << 32, by_name -- mode, owner, times
 end
 
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
-
----@class procage.LearnView
+---@class procage.LearnView: procage.Places
 ---@field home? string
 ---@field workspace string
----@field hidden table<string, boolean>
----@field above_hidden table<string, boolean>  directories that hold something hidden
----@field granted table<string, boolean>
----@field protected table<string, boolean>
 ---@field roots table<string, boolean>  where hand-off names count, in lower case
 ---@field names table<string, boolean>  hand-off names, in lower case
 ---@field own table<string, boolean>
+---@field temporary table<string, boolean>  none where /tmp is the host's
 ---@field system table<string, boolean>
+---@field reads? table<string, boolean>  what the policy lets be read; nil: everything
 ---@field startup procage.Startup
+---@field git? procage.Git  the workspace's
 
 --- What each path is looked up in: a run uses tens of thousands.
 ---@return procage.LearnView
 local function view_of(policy)
   local survey, context = policy.survey, policy.context
-  local view = {
-    home = context.home ~= "/" and context.home or nil,
-    workspace = context.workspace,
-    hidden = set_of(policy.fitted.hidden), above_hidden = {},
-    granted = set_of(survey.write), protected = set_of(survey.protected),
-    roots = {}, names = {}, own = set_of(OWN), system = set_of(SYSTEM),
-    startup = startup.of(policy),
-  }
-  for _, place in ipairs(policy.fitted.hidden) do
-    for _, above in ipairs(path.above(place)) do
-      view.above_hidden[above] = true
-    end
-  end
+  local view = places.of(policy) --[[@as procage.LearnView]]
+  view.home = context.home ~= "/" and context.home or nil
+  view.workspace = context.workspace
+  view.roots, view.names, view.own, view.system = {}, {}, places.set(OWN), places.set(SYSTEM)
+  view.temporary = places.set(policy.fitted.tmp ~= "shared" and TEMPORARY or {})
+  view.reads = policy.fitted.read ~= "all" and places.set(policy.fitted.read) or nil
+  view.startup = startup.of(policy)
+  view.git = git.governing(context.workspace)
   for _, root in ipairs(survey.watch.roots) do
     view.roots[root:lower()] = true
   end
@@ -106,7 +100,7 @@ end
 local function is_wide(tree, is_write, view)
   return tree:find("^/[^/]*$") ~= nil or view.above_hidden[tree] ~= nil
     or view.home ~= nil and path.lies_in(view.home, tree)
-    or is_write and view.startup:is_above(tree)
+    or view.own[tree] or is_write and view.startup:is_above(tree)
 end
 
 --- The tree that a path is generalised to, unless that is too wide.
@@ -128,7 +122,9 @@ local function tree_for(target, is_write, view)
 end
 
 --- Trees without those that lie in another, sorted.
-local function tidy(set)
+---@param set table<string, boolean>
+---@return string[]
+function M.outermost(set)
   local kept = {}
   for tree in pairs(set) do
     local parent = tree ~= "/" and path.parent(tree)
@@ -139,6 +135,8 @@ local function tidy(set)
   table.sort(kept)
   return kept
 end
+
+local ENOENT = 2
 
 --- Many files of one directory are the directory, where that is not too wide.
 local function gather(set, is_write, view)
@@ -154,11 +152,13 @@ local function gather(set, is_write, view)
       set[parent] = true
     end
   end
-  return tidy(set)
+  return M.outermost(set)
 end
 
-local function last_component_in_git(target)
-  return target:match("/%.git/([^/]+)") or (target:match("/%.git$") and "")
+--- The part of a git directory that a path is in, without the ending of the lock that stands for it; "": the directory.
+local function part_of_git(target)
+  local part = target:match("/%.git/([^/]+)") or target:match("/%.git$") and ""
+  return part and part:gsub("%.lock$", "")
 end
 
 --- Whether a hand-off name of the run's own trees is on the way to it.
@@ -178,255 +178,212 @@ end
 local function closed(target, view)
   if path.tree_in(target, view.hidden) then
     return "hidden"
-  elseif path.tree_in(target, view.protected) and not last_component_in_git(target) or is_handed_off(target, view) then
+  elseif path.tree_in(target, view.protected) and not part_of_git(target) or is_handed_off(target, view) then
     return view.startup:name_reason(target) or "a file that others run"
   end
 end
 
-local function git_mode(learned, target, why_out)
-  local part = last_component_in_git(target)
-  if COMMITTED[part] then
-    learned.git = learned.git == "write" and "write" or "commit"
-  else
-    why_out(target, "git's hooks or configuration")
+--- The repository that a path of a git directory belongs to, and the part of it: of the workspace's own, which `git` opens, or
+--- of another one, whose tree has to be writable.
+---@param view procage.LearnView
+---@return string part
+---@return string? root  of another one
+local function repository_of(target, view)
+  local found = view.git
+  for _, directory in ipairs(found and { found.directory, found.common } or {}) do
+    if path.lies_in(target, directory) then
+      return (target:sub(#directory + 2):match("^[^/]*"):gsub("%.lock$", ""))
+    end
+  end
+  local root = target:match("^(.-)/%.git$") or target:match("^(.-)/%.git/")
+  return part_of_git(target), root ~= view.workspace and root or nil
+end
+
+local TRUSTED = places.set(git.trusted)
+
+---@class procage.Learning  what is put together while the paths are walked
+---@field learned procage.Learned
+---@field view procage.LearnView
+---@field read table<string, boolean>
+---@field write table<string, boolean>
+---@field covered table<string, boolean>  trees of the host's /tmp that are read
+---@field made table<string, string>  what a written tree was made as
+---@field told table<string, boolean>
+---@field bits table<string, integer>
+local Learning = {}
+Learning.__index = Learning
+
+function Learning:leave_out(target, why)
+  if not self.told[target] then
+    self.told[target] = true
+    table.insert(self.learned.left_out, { path = target, why = why })
   end
 end
 
----@param accesses table[]  outcome.accesses of a policy loaded with observes = "all"
----@param policy procage.Policy  that it ran under
----@param denials procage.Denials
----@return procage.Learned
-function M.of(accesses, policy, denials)
-  local survey, view, writes = policy.survey, view_of(policy), bits()
-  local learned = { left_out = {}, git = "read", files = #accesses, caches = {}, unused = {} }
-  local read, write, used, told = {}, {}, {}, {}
-  local function leave_out(target, why)
-    if not told[target] then
-      told[target] = true
-      table.insert(learned.left_out, { path = target, why = why })
-    end
+--- A directory that is not there, and too much to be opened, is for the user to make.
+function Learning:too_much(target, why, wanted)
+  local is_made = wanted & self.bits.MAKE_DIR ~= 0 and self.view.startup:is_above(target) and not core.lstat(target)
+  self:leave_out(target, is_made and why .. "; it is not there: make it, and learn again" or why)
+end
+
+--- What a tree that is not there has to be: a directory when something was to stand in it.
+local function kind_made(tree, target, wanted, rights)
+  if tree ~= target or wanted & rights.MAKE_DIR ~= 0 then
+    return "directory"
   end
-  local function take(target, is_write)
-    local is_home = view.home and path.lies_in(target, view.home)
-    if not is_home and path.tree_in(target, view.own) then
-      return
-    end
-    local why = is_write and view.startup:reason(target)
-    if why then
-      return leave_out(target, why)
-    end
-    local set = is_write and write or read
-    set[tree_for(target, is_write, view)] = true
+  return wanted & (rights.MAKE_REG | rights.WRITE_FILE) ~= 0 and wanted & rights.MAKE_SYM == 0 and "file" or "other"
+end
+
+function Learning:take_write(target, wanted)
+  local view = self.view
+  local why = view.startup:reason(target)
+  if why then
+    return self:too_much(target, why, wanted)
   end
-  for _, entry in ipairs(accesses) do
-    local target, is_write = entry.path, entry.wanted & writes ~= 0
-    local why = closed(target, view)
-    local granted = path.tree_in(target, view.granted)
-    if why then
-      if is_write or why == "hidden" then
-        leave_out(target, why)
-      end
-    elseif target == "/" or view.home and path.lies_in(view.home, target) then
-      -- A listing of the home says nothing, and to write in it itself is asked for by name.
-      if is_write then
-        leave_out(target, "too much for one entry")
-      end
-    elseif is_write and last_component_in_git(target) then
-      git_mode(learned, target, leave_out)
-    elseif granted then
-      used[granted] = used[granted] or is_write
+  local tree = tree_for(target, true, view)
+  self.write[tree] = true
+  self.made[tree] = self.made[tree] ~= "directory" and kind_made(tree, target, wanted, self.bits) or self.made[tree]
+end
+
+--- In /tmp the run has a directory of its own. What is missed there and the host has was meant.
+function Learning:take_temporary(target, wanted, is_write)
+  local view = self.view
+  if path.has_parent_step(target) then
+    return
+  end
+  local outside = is_write and path.parent(target) or target
+  if not path.tree_in(target, view.temporary) or view.own[outside] or not core.stat(outside) then
+    return
+  elseif is_write then
+    return self:take_write(target, wanted)
+  end
+  self.covered[tree_for(target, false, view)] = true
+end
+
+function Learning:take(target, entry, is_write, is_missing)
+  local view, wanted = self.view, entry.wanted
+  local is_home = view.home and path.lies_in(target, view.home)
+  if not is_home and path.tree_in(target, view.own) then
+    -- Where there are no mounts the host's is there, and closed.
+    return (is_missing or entry.refused ~= 0) and self:take_temporary(target, wanted, is_write)
+  elseif is_missing then
+    return
+  elseif is_write then
+    return self:take_write(target, wanted)
+  end
+  self.read[tree_for(target, false, view)] = true
+end
+
+--- A write in a git directory.
+function Learning:take_git(target)
+  local learned, view = self.learned, self.view
+  local part, root = repository_of(target, view)
+  if TRUSTED[part] or part == "" and not root then
+    self:leave_out(target, "git's hooks or configuration")
+  elseif not root and COMMITTED[part] then
+    learned.git = "commit"
+  elseif not root then
+    self:leave_out(target, 'only git = "write" opens it')
+  elseif view.startup:reason(root) or is_wide(root, true, view) then
+    self:leave_out(target, view.startup:reason(root) or "too much for one entry")
+  else
+    self.write[root] = true
+  end
+end
+
+--- One path that was used.
+function Learning:add(entry, used)
+  local view, target = self.view, path.normalise(entry.path)
+  local is_write = entry.wanted & self.writes ~= 0
+  local is_missing = entry.refused == 0 and entry.errno == ENOENT
+  local why = closed(target, view)
+  local granted = path.tree_in(target, view.write)
+  self.learned.files = self.learned.files + (is_missing and 0 or 1)
+  if why then
+    if is_write or why == "hidden" then
+      self:leave_out(target, why)
+    end
+  elseif target == "/" or view.home and path.lies_in(view.home, target) then
+    -- A listing of the home says nothing, and to write in it itself is asked for by name.
+    if is_write then
+      self:leave_out(target, "too much for one entry")
+    end
+  elseif is_write and part_of_git(target) and not is_missing and not self:may_write(target, granted) then
+    self:take_git(target)
+  elseif granted then
+    used[granted] = used[granted] or is_write
+  else
+    self:take(target, entry, is_write, is_missing)
+  end
+end
+
+--- A repository in another writable tree is open already; the workspace's own is not, wherever it lies.
+function Learning:may_write(target, granted)
+  local _, root = repository_of(target, self.view)
+  return root ~= nil and granted ~= nil and granted ~= self.view.workspace
+end
+
+--- Which of the trees to write are not there: made by whoever uses the proposal. A name that is neither file nor directory
+--- takes the directory that it stands in, and that was too much.
+function Learning:find_missing()
+  local learned, kept = self.learned, {}
+  for _, tree in ipairs(learned.write) do
+    local kind = not core.stat(tree) and (self.made[tree] or "directory") or nil
+    if kind == "other" then
+      self:leave_out(tree, "too much for one entry")
     else
-      take(target, is_write)
+      kept[#kept + 1] = tree
+      learned.missing[#learned.missing + 1] = kind and { path = tree, kind = kind } or nil
     end
   end
-  learned.read, learned.write = gather(read, false, view), gather(write, true, view)
-  for _, tree in ipairs(survey.write) do
+  learned.write = kept
+end
+
+--- What the policy does not let be read, and what of the host's /tmp is wanted.
+local function readable_of(learning)
+  local found, view = {}, learning.view
+  for tree in pairs(learning.covered) do
+    found[tree] = true
+  end
+  for _, tree in ipairs(view.reads and learning.learned.read or {}) do
+    if not path.tree_in(tree, view.reads) and not path.tree_in(tree, view.write) then
+      found[tree] = true
+    end
+  end
+  return M.outermost(found)
+end
+
+---@param accesses table[]  outcome.accesses of a policy loaded with observes = "all"
+---@param policy procage.Policy
+---@param denials procage.Denials
+---@param is_whole? boolean  the command succeeded
+---@return procage.Learned
+function M.of(accesses, policy, denials, is_whole)
+  local view, writes, by_name = view_of(policy), bits()
+  local learned = { left_out = {}, git = "read", files = 0, caches = {}, unused = {}, missing = {}, connections = {},
+    is_whole = is_whole or false }
+  local learning = setmetatable({ learned = learned, view = view, read = {}, write = {}, covered = {}, made = {}, told = {},
+    bits = by_name, writes = writes }, Learning)
+  local used = {}
+  for _, entry in ipairs(accesses) do
+    learning:add(entry, used)
+  end
+  learned.read, learned.write = gather(learning.read, false, view), gather(learning.write, true, view)
+  learning:find_missing()
+  learned.readable = readable_of(learning)
+  for _, tree in ipairs(policy.survey.write) do
     if tree ~= policy.profile.workspace then
       table.insert(used[tree] and learned.caches or learned.unused, tree)
     end
   end
   for _, line in ipairs(denials.denied) do
     if line.kind == "inet" then
-      learned.network = "all"
+      -- What went on without it does not need it.
+      learned.network = not is_whole and "all" or nil
+      table.insert(learned.connections, line.text)
     end
   end
   return learned
-end
-
--- ---- What is written --------------------------------------------------------------------------------------------------------
-
---- As TOML or, where a name is any bytes, as Lua.
-local function quoted(list, is_lua)
-  local texts = {}
-  for i, item in ipairs(list) do
-    -- %q breaks the line at a newline, which is right in Lua and no good to read.
-    texts[i] = is_lua and ("%q"):format(item):gsub("\n", "n") or quote.toml(item)
-  end
-  return texts
-end
-
-local function shorten(tree, home)
-  return home and path.lies_in(tree, home) and tree ~= home and "~" .. tree:sub(#home + 1) or tree
-end
-
-local function shortened(list, home)
-  local texts = {}
-  for i, tree in ipairs(list) do
-    texts[i] = shorten(tree, home)
-  end
-  return texts
-end
-
-local function comment(lines, mark)
-  local text = {}
-  for i, line in ipairs(lines) do
-    text[i] = mark .. (line == "" and "" or " " .. reports.printable(line))
-  end
-  return table.concat(text, "\n")
-end
-
---- What was used, against what the policy grants.
----@param learned procage.Learned
----@param policy procage.Policy
----@return string[] lines
-function M.account(learned, policy)
-  local home, lines = policy.context.home, {}
-  local function say(name, list)
-    for i, text in ipairs(#list > 0 and list or { "nothing" }) do
-      lines[#lines + 1] = ("%-34s %s"):format(i == 1 and name or "", text)
-    end
-  end
-  lines[1] = ("%d paths seen under policy %s"):format(learned.files, policy.name)
-  say("written outside the workspace:", shortened(learned.write, home))
-  say("read outside the workspace:", shortened(learned.read, home))
-  say("granted to write, and written:", shortened(learned.caches, home))
-  say("granted to write, and not used:", shortened(learned.unused, home))
-  local left = {}
-  for i, entry in ipairs(learned.left_out) do
-    left[i] = ("%s (%s)"):format(shorten(entry.path, home), entry.why)
-  end
-  say("wanted, and not proposed:", left)
-  if policy.fitted.read == "all" then
-    lines[#lines + 1] = "Everything may be read but what is hidden; a policy script (--as policy) names what is read."
-  end
-  return lines
-end
-
---- The keys of the configuration that differ from the default's.
----@param learned procage.Learned
----@param policy procage.Policy
----@return table config
-function M.config(learned, policy)
-  local config = {}
-  if #learned.write > 0 then
-    config.writable = shortened(learned.write, policy.context.home)
-  end
-  config.network = learned.network or policy.config.network
-  config.git = learned.git
-  config.caches = #learned.caches > 0 and policy.config.caches or "none"
-  return config
-end
-
-local function network_text(network)
-  return type(network) == "table" and ("[%s]"):format(table.concat(network.ports, ", ")) or ("%q"):format(network)
-end
-
----@return string text  a speccoder.toml
-function M.toml(learned, policy)
-  local config = M.config(learned, policy)
-  local lines = { comment(M.account(learned, policy), "#"), "", "[sandbox]" }
-  lines[#lines + 1] = "network = " .. network_text(config.network)
-  lines[#lines + 1] = ("git = %q"):format(config.git)
-  lines[#lines + 1] = ("caches = %q"):format(config.caches)
-  if config.writable then
-    lines[#lines + 1] = ("writable = [%s]"):format(table.concat(quoted(config.writable), ", "))
-  end
-  return table.concat(lines, "\n") .. "\n"
-end
-
-local SCRIPT = [==[
-%s
-
-local path = require("procage.path")
-local profile = require("procage.profile")
-local rows = require("policies.rows")
-
---- Read outside the workspace, and nothing else.
-local READ = {%s}
-
---- Written outside the workspace.
-local WRITE = {%s}
-
-local function expand(list, home)
-  local expanded = {}
-  for i, item in ipairs(list) do
-    expanded[i] = path.expand_home(item, home)
-  end
-  return expanded
-end
-
----@param config procage.Config
----@param ctx procage.Context
-return function(config, ctx)
-  local p = profile.new()
-  local lift = rows.lift(config.lift, ctx)
-
-  p:allow_read(expand(READ, ctx.home))
-  p:allow_read(expand(config.readable, ctx.home))
-  p:workspace(ctx.workspace)
-  p:allow_write(expand(WRITE, ctx.home))
-  p:allow_write(expand(config.writable, ctx.home))
-  p:tmp("private")
-
-  p:hidden(rows.hidden(ctx, lift))
-  p:hidden(expand(config.hidden, ctx.home))
-  p:handoff(rows.handoff(lift, %q))
-  p:git(%q)
-  p:network(%s)
-  p:env({ drop = rows.env_drop(lift, config.env.keep), set = rows.env_set() })
-  p:env(config.env)
-  p:limits(config.limits)
-
-  -- Gaps that the policy it was learned under lives with.
-  p:accept({%s}, config.accept)
-  rows.check_lifted(lift, config.lift, ctx)
-  p:lift(lift.shown)
-  return p
-end
-]==]
-
-local function lua_list(list)
-  if #list == 0 then
-    return ""
-  end
-  return "\n  " .. table.concat(quoted(list, true), ",\n  ") .. ",\n"
-end
-
---- Where programs and their libraries are, though nobody opens a directory to start one.
-local PROGRAMS = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc" }
-
----@return string text  a policy script
-function M.script(learned, policy)
-  local home = policy.context.home
-  local read = {}
-  for _, tree in ipairs(learned.read) do
-    read[tree] = true
-  end
-  for _, tree in ipairs(PROGRAMS) do
-    read[tree] = core.stat(tree) and true or nil
-  end
-  for _, tree in ipairs(learned.caches) do
-    read[tree] = true
-  end
-  local write = table.move(learned.write, 1, #learned.write, 1, {})
-  table.move(learned.caches, 1, #learned.caches, #write + 1, write)
-  local network = learned.network or policy.config.network
-  local text = type(network) == "table" and ("{ ports = { %s } }"):format(table.concat(network.ports, ", "))
-    or ("%q"):format(network)
-  local head = "--- Learned from one command: look at it before you trust it.\n---\n"
-    .. comment(M.account(learned, policy), "---")
-  return SCRIPT:format(head, lua_list(shortened(tidy(read), home)), lua_list(shortened(write, home)), learned.git,
-    learned.git, text, lua_list(policy.profile.accept))
 end
 
 return M

@@ -322,14 +322,27 @@ static void judge(struct pc_observer *o, const struct found *object, const char 
 	note(o, reported, wanted, refused, error);
 }
 
+/* Where a run may have a directory of its own in place of the host's. What it misses there tells what was meant. */
+static void note_missing(struct pc_observer *o, const char *path, uint64_t wanted)
+{
+	static const char *const places[] = { "/tmp/", "/var/tmp/", "/dev/shm/" };
+	size_t i;
+
+	for (i = 0; o->keeps == PC_OBSERVES_ALL && i < sizeof(places) / sizeof(places[0]); i++)
+		if (strncmp(path, places[i], strlen(places[i])) == 0)
+			note(o, path, wanted, 0, ENOENT);
+}
+
 /* The rights are the directory's, the report is about the entry. */
 static void judge_entry(struct pc_observer *o, const char *path, uint64_t rights)
 {
 	char name[NAME_MAX + 1], whole[PATH_MAX];
 	struct found parent;
 
-	if (resolve_parent(o, path, &parent, name) < 0)
+	if (resolve_parent(o, path, &parent, name) < 0) {
+		note_missing(o, path, rights);
 		return;
+	}
 	memcpy(whole, parent.path, strlen(parent.path) + 1);
 	if (!whole[1])
 		whole[0] = '\0'; /* the root: its entries have one slash */
@@ -344,10 +357,14 @@ static void look_at_absent(struct pc_observer *o, const char *path, uint64_t wan
 	char name[NAME_MAX + 1];
 	struct found parent;
 
-	if (resolve_parent(o, path, &parent, name) < 0)
+	if (resolve_parent(o, path, &parent, name) < 0) {
+		note_missing(o, path, wanted);
 		return;
+	}
 	if (append(parent.path, name) == 0 && pc_path_rules_hide(o->rules, parent.path))
 		note(o, parent.path, wanted, wanted, ENOENT);
+	else
+		note_missing(o, path, wanted);
 	close(parent.fd);
 }
 

@@ -1,6 +1,7 @@
 local core = require("procage.core")
 local denied_paths = require("procage.denied_paths")
 local learn = require("procage.learn")
+local proposal = require("procage.proposal")
 
 local HOME = "/home/pc-nobody"
 
@@ -47,11 +48,11 @@ describe("learn", function()
     local learned = learned_of(RUN_BY_OTHERS)
     assert.same({}, learned.write)
     assert.equal(#RUN_BY_OTHERS, #learned.left_out)
-    local text = table.concat(learn.account(learned, policy()), "\n")
+    local text = table.concat(proposal.account(learned, policy()), "\n")
     assert.matches("~/.bashrc (others run it: bash)", text, 1, true)
     assert.matches("/etc/passwd (of the system: ", text, 1, true)
     assert.matches("/srv/pc-none/tools/x (a directory of PATH)", text, 1, true)
-    assert.not_matches("writable", learn.toml(learned, policy()))
+    assert.not_matches("writable", proposal.toml(learned, policy()))
   end)
 
   it("widens to no directory that holds what others run, is at the top, or a home", function()

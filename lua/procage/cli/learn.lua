@@ -5,6 +5,7 @@
 local core = require("procage.core")
 local learn = require("procage.learn")
 local path_text = require("procage.path")
+local proposal = require("procage.proposal")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
 local writer = require("procage.writer")
@@ -30,7 +31,10 @@ local function tell(outcome, learned)
     writer.err(("procage-lua: %d accesses to further paths were not kept"):format(outcome.accesses.more))
   end
   if #learned.left_out > 0 then
-    writer.err(("procage-lua: %d paths are hidden or run by others: not proposed"):format(#learned.left_out))
+    writer.err(("procage-lua: %d of what was wanted is not proposed: the comments say why"):format(#learned.left_out))
+  end
+  for _, line in ipairs(proposal.to_make(learned)) do
+    writer.err("procage-lua: not there yet, and to be made first: ", line)
   end
 end
 
@@ -73,8 +77,8 @@ return function(request)
   if not outcome then
     return fail(why, statuses.of_refusal(code, detail))
   end
-  local learned = learn.of(outcome.accesses, made.policy, outcome.denials)
+  local learned = learn.of(outcome.accesses, made.policy, outcome.denials, outcome.status == 0)
   tell(outcome, learned)
-  local text = chosen.as == "policy" and learn.script(learned, made.policy) or learn.toml(learned, made.policy)
+  local text = chosen.as == "policy" and proposal.script(learned, made.policy) or proposal.toml(learned, made.policy)
   return write(text, chosen.output)
 end
