@@ -239,7 +239,7 @@ describe("a command", function()
       "prettier --write SPEC.md", "black specs/x.py", "clang-format -i specs/a", "gofmt -w specs/a", "ruff format specs/a",
       "shuf -o SPEC.md x", "tree -oSPEC.md", "cp -r --parents specs/a .",
       "touch .claude/settings.json", "touch .envrc", "touch .vscode/tasks.json", "tee speccoder.toml", "tee /etc/x",
-      "cp x ~/.bashrc",
+      "cp x ~/.bashrc", "ln -tspecs src/a.c", "ln --target-directory=.git/hooks src/a.c",
     })
     check_scripts(place, "denied", {
       "echo x > SPEC.md", "echo x >SPEC.md", "echo x >> spec.md", "echo x >| SPEC.md", "echo x &> SPEC.md",
@@ -249,6 +249,22 @@ describe("a command", function()
       "rm *", "rm -rf ./*", "rm S?EC.md", "rm {SPEC,x}.md", "X=SPEC.md; rm $X", "rm \"SPEC\".md", "echo x | tee SPEC.md",
       "cp src/a.c SPE\\C.md", "echo x > /dev/tcp/1.2.3.4/80",
     })
+  end)
+
+  it("that takes several protected files along names the same one each time", function()
+    local reasons = {}
+    for _ = 1, 20 do
+      local again = classify.new(place.policy, { protect = { "golden/**" } })
+      local decision = again:classify({ tool = "delete", path = "specs" })
+      for _, item in ipairs(decision.also) do
+        reasons[item.rule .. item.reason] = true
+      end
+    end
+    local whole = {}
+    for reason in pairs(reasons) do
+      whole[#whole + 1] = reason:match("it holds a protected file: (.*)")
+    end
+    assert.same({ place.root .. "/specs" }, whole)
   end)
 
   it("with an option that is not known to do no more asks", function()
@@ -358,7 +374,8 @@ describe("a command", function()
       "diff x ~/.ssh/id_rsa",
       "git diff --no-index x ~/.ssh/id_rsa", "cat /proc/self/environ", "cat /proc/1/environ",
       "cat /proc/self/root/etc/passwd",
-      "python3 .env", "sh .env", "make --file=.env",
+      "python3 .env", "sh .env", "make --file=.env", "find ~/.ssh -name x", "find -L ~/.ssh -name x",
+      "find -D tree -O3 ~/.ssh",
     })
     check_scripts(place, "denied", {
       "cat .e*", "cat .??v", "cat .en[v]", "cat .{e,x}nv", "cat < .env", "echo $(<.env)",

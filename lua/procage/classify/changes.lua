@@ -37,14 +37,13 @@ end
 ---@return procage.Word[] sources
 local function ends_of(name, operands, words)
   local target, sources = named_target(operands, words)
-  if not target then
-    target, sources = operands[#operands], table.move(operands, 1, #operands - 1, 1, {})
-  end
-  -- `ln x` makes ./x.
-  if target and name == "ln" and #operands == 1 then
+  if target then
+    return target, sources
+  elseif name == "ln" and #operands == 1 then
+    -- `ln x` makes ./x.
     return { text = "." }, operands
   end
-  return target, sources
+  return operands[#operands], table.move(operands, 1, #operands - 1, 1, {})
 end
 
 --- What stands for a whole directory: ., .., a/.., /.

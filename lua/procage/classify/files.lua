@@ -323,6 +323,16 @@ local function is_protected(self, full)
   return meets(self.rules[1].patterns, texts_of(self, full))
 end
 
+--- The files of a search, in an order that does not change from call to call.
+local function sorted(inside)
+  local files = {}
+  for _, full in pairs(inside) do
+    files[#files + 1] = full
+  end
+  table.sort(files)
+  return files
+end
+
 --- A directory that goes as a whole takes along what is in it.
 local function add_contents(self, found, real)
   if disk.kind(real) ~= "directory" then
@@ -348,7 +358,7 @@ local function add_contents(self, found, real)
     found[#found + 1] = finding("ask", "whole-tree", "what is in it cannot be told: " .. tostring(message), real)
     return
   end
-  for _, full in pairs(inside) do
+  for _, full in ipairs(sorted(inside)) do
     if path.lies_in(full, real) and (not is_fetched(full:sub(#self.workspace + 1)) or is_protected(self, full)) then
       found[#found + 1] = finding("denied", "whole-tree", "it holds a protected file: " .. full, real)
       return
@@ -370,7 +380,7 @@ local function add_hard_links(self, found, real)
     found[#found + 1] = finding("ask", "hard-link", "it has another name, which cannot be told: " .. tostring(message), real)
     return
   end
-  for _, full in pairs(inside) do
+  for _, full in ipairs(sorted(inside)) do
     local other = core.lstat(full)
     if other and other.ino == facts.ino and other.dev == facts.dev then
       found[#found + 1] = finding("denied", "protected", "it is the file that is also called " .. full, real)

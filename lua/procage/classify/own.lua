@@ -27,9 +27,13 @@ end
 local FIND_RUNS = words_of.set("-exec -execdir -ok -okdir")
 local FIND_WRITES = words_of.set("-fprint -fprint0 -fprintf -fls")
 
---- Where it starts, and where its expression does.
+--- Where it starts, and where its expression does. Before that stand -H, -L, -P, -D and -O (find(1)).
 local function find_starts(words)
   local starts, i = {}, 2
+  while words[i] and words[i].text:find("^%-[HLPDO]") do
+    -- -D debugopts
+    i = i + (words[i].text == "-D" and 2 or 1)
+  end
   while words[i] and not words[i].text:find("^[-(!]") do
     starts[#starts + 1] = words[i]
     i = i + 1
