@@ -1,6 +1,7 @@
 local classify = require("procage.classify")
 local core = require("procage.core")
 local runner = require("procage.runner")
+local shell = require("procage.classify.shell")
 local throwaway = require("spec.support.throwaway")
 
 local quote = throwaway.quote
@@ -249,6 +250,29 @@ describe("a command", function()
       "rm *", "rm -rf ./*", "rm S?EC.md", "rm {SPEC,x}.md", "X=SPEC.md; rm $X", "rm \"SPEC\".md", "echo x | tee SPEC.md",
       "cp src/a.c SPE\\C.md", "echo x > /dev/tcp/1.2.3.4/80",
     })
+    -- Substitutions in texts that are no commands themselves, a parenthesis or a backquote in their quotes.
+    check_scripts(place, "denied", {
+      'cat <<E\n$(echo "("; rm SPEC.md)\nE\n', "cat <<E\n`echo \\`rm SPEC.md\\``\nE\n",
+      'echo ${x:-$(echo "("; rm SPEC.md)}', "echo ${x:-`echo \\`rm SPEC.md\\``}", "echo $((`rm SPEC.md`+1))",
+      'echo $(( $(echo "("; rm SPEC.md) ))', "echo $((rm SPEC.md); (ls))", 'echo $((echo "("; rm SPEC.md); (echo ")"))',
+      "echo $(( '$(rm SPEC.md)' ))",
+    })
+  end)
+
+  it("with a variable that the line may have set otherwise is not taken for what it was", function()
+    for _, line in ipairs({
+      "x=; : ${x:=SPEC.md}; rm $x", "x=SPEC; x+=.md; rm $x", "x=a; x+=a; rm $x", "x=a; export x+=b; rm $x",
+      "x=a; command export x=SPEC.md; rm $x", "x=a; builtin declare x=SPEC.md; rm $x", "x=a; printf -vx SPEC.md; rm $x",
+      "x=a; printf -v 'x[0]' SPEC.md; rm $x", "x=(SPEC.md); rm $x", "declare x=(SPEC.md); rm $x",
+      "x=a; trap 'x=SPEC.md' DEBUG; rm $x", "x=a; alias a='x=SPEC.md'\na\nrm $x", "x=a; declare 'x[0]=SPEC.md'; rm $x",
+    }) do
+      local script = shell.take_apart(line, { variables = {} })
+      local last = script.commands[#script.commands]
+      assert.equal("rm", last.words[1].text, line)
+      assert.is_true(last.words[2] and last.words[2].is_dynamic, line)
+    end
+    local known = shell.take_apart("x=a; export y=b; rm $x $y", { variables = {} }).commands
+    assert.same({ { text = "rm" }, { text = "a" }, { text = "b" } }, known[#known].words)
   end)
 
   it("that takes several protected files along names the same one each time", function()
@@ -404,7 +428,8 @@ describe("a command", function()
       ("("):rep(60000), ("$("):rep(30000), ("{a,b}"):rep(1000), ("`"):rep(60000), ("a;"):rep(30000),
       ("eval "):rep(10000) .. "x",
       ("cd a;"):rep(10000), ("cat <<E\n"):rep(5000), ("'"):rep(60001), ("*/"):rep(2000), ("X=$X$X;"):rep(5000),
-      ("\\"):rep(60000),
+      ("\\"):rep(60000), "cat <<E\n" .. ("$("):rep(30000), ("$(("):rep(20000), ("$((a;"):rep(12000),
+      ("$(("):rep(10000) .. ("))"):rep(10000), ("${x:-$(("):rep(6000), ("printf -v" .. ("a"):rep(9) .. " x;"):rep(2500),
     }) do
       place.classifier:classify({ tool = "command", argv = { "sh", "-c", text } })
     end
