@@ -2,6 +2,8 @@
 #ifndef PROCAGE_LUA_CORE_H
 #define PROCAGE_LUA_CORE_H
 
+#include <stdbool.h>
+
 #include <lua.h>
 
 void pc_open_landlock(lua_State *L);
@@ -15,6 +17,9 @@ void pc_open_toml(lua_State *L);
 void pc_open_script(lua_State *L);
 void pc_open_interrupt(lua_State *L);
 void pc_open_outside(lua_State *L);
+
+/* is_closed: for the state of a script (lua_script.h), where calls take steps. */
+void pc_open_path(lua_State *L, bool is_closed);
 
 /* The one visible symbol: require "procage.core". */
 __attribute__((visibility("default"))) int luaopen_procage_core(lua_State *L);

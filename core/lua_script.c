@@ -371,6 +371,7 @@ static void open_libraries(lua_State *L)
 	pc_open_patterns(L);
 	lua_pop(L, 1);
 	luaL_newlib(L, tools);
+	pc_open_path(L, true);
 }
 
 /* The protected part: the chunk (argument 1 of the host) called with the tools and a copy of the data (its argument 2). */

@@ -96,15 +96,16 @@ end
 
 ---@param row procage.HiddenRow
 ---@param ctx procage.Context
+---@param all_homes string[]
 ---@return string[] paths
-local function places(row, ctx)
+local function places(row, ctx, all_homes)
   if row.system and row.system ~= ctx.system or row.root_only and ctx.uid ~= 0 then
     return {}
   elseif row.path:sub(1, 2) ~= "~/" then
     return { (row.path:gsub("{uid}", tostring(ctx.uid))) }
   end
   local found = {}
-  for i, home in ipairs(homes(ctx)) do
+  for i, home in ipairs(all_homes) do
     found[i] = path.expand_home(row.path, home)
   end
   local moved_to = ctx.env.XDG_CACHE_HOME or ""
@@ -121,9 +122,9 @@ end
 function M.hidden(ctx, lift)
   expect(is_context(ctx), "hidden", CTX, ctx)
   expect(is_lift(lift), "hidden", LIFT, lift)
-  local hidden = {}
+  local hidden, all_homes = {}, homes(ctx)
   for _, row in ipairs(lists.hidden) do
-    for _, place in ipairs(places(row, ctx)) do
+    for _, place in ipairs(places(row, ctx, all_homes)) do
       if not is_lifted(lift, place, row) then
         if path.lies_in(ctx.workspace, place) then
           local cure = row.never_lift and "it is never lifted" or ("lift it to work in it: lift = [%q]"):format(place)

@@ -196,6 +196,17 @@ end
 ---@return integer? length
 ---@return string? offender
 local function dense_length(value)
+  local entries, length = 0, 0
+  for _ in pairs(value) do
+    entries = entries + 1
+  end
+  for i in ipairs(value) do
+    length = i
+  end
+  if entries == length then
+    return length
+  end
+  -- What is wrong with it.
   local count, highest, stray = 0, 0, nil
   for key in pairs(value) do
     if math.type(key) ~= "integer" or key < 1 then

@@ -161,6 +161,10 @@ end]]
 ---@param library table
 ---@param ... string  names of its functions
 local function charge(library, ...)
+  -- What ships is not counted, and each of these would be compiled in vain.
+  if data.is_ours then
+    return
+  end
   for _, name in ipairs({ ... }) do
     local chunk = assert(raw_load(CHARGED:gsub("NAME", name), "@procage/closed.lua", "t", {}))
     library[name] = chunk(library[name], spend, type)
@@ -255,7 +259,8 @@ local function require_own(name)
     if not code then
       error(("%s: not in a closed state"):format(name), 2)
     end
-    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", own))(name)
+    -- procage.path has its parts in C from us.
+    loaded[name] = assert(raw_load(code, "@procage/" .. name:match("[^.]*$") .. ".lua", "bt", own))(name, tools)
   end
   return loaded[name]
 end
@@ -271,22 +276,24 @@ local MAX_NOTED = 4
 
 --- The entries of one argument: of a list its items, of a map its keys, of a list or a map inside the same. What is deeper is
 --- refused by the method itself.
-local function entries(argument, add, depth)
+local function entries(argument, items, depth)
   if type(argument) ~= "table" then
-    return add(argument)
+    items[#items + 1] = PLAIN[type(argument)] and argument or nil
+    return
   elseif depth == MAX_NOTED then
     return
   end
   for _, item in ipairs(argument) do
-    entries(item, add, depth + 1)
+    -- What most lists hold, hundreds of them.
+    if type(item) == "string" then
+      items[#items + 1] = item
+    else
+      entries(item, items, depth + 1)
+    end
   end
   if #argument == 0 then
     for key, item in ordered_pairs(argument) do
-      if type(item) == "table" then
-        entries(item, add, depth + 1)
-      else
-        add(key)
-      end
+      entries(type(item) == "table" and item or key, items, depth + 1)
     end
   end
 end
@@ -295,11 +302,8 @@ local function note(builder, method, ...)
   local list, items = notes[builder] or {}, {}
   notes[builder] = list
   list[#list + 1] = { field = FIELDS[method] or method, items = items, at = where() }
-  local function add(item)
-    items[#items + 1] = PLAIN[type(item)] and item or nil
-  end
   for i = 1, select("#", ...) do
-    entries((select(i, ...)), add, 0)
+    entries((select(i, ...)), items, 0)
   end
 end
 

@@ -32,8 +32,9 @@ end
 ---@return fun(name: string): string, boolean, string?  the kind too, where it was looked at on the way
 function M.resolver()
   local directories = {}
+  local split = path.split
   local function resolve(name)
-    local parent, base = path.split(name)
+    local parent, base = split(name)
     if not parent then
       return M.resolve(name)
     end
@@ -44,7 +45,7 @@ function M.resolver()
       directories[parent] = known
     end
     local target = known.prefix .. base
-    local kind = known.exists and M.kind(target) or nil
+    local kind = known.exists and core.kind(target) or nil
     if kind == "link" then
       return M.resolve(name)
     end
@@ -106,17 +107,29 @@ end
 ---@return { name: string, kind: string }[]
 ---@return string? message  when it could not be listed
 function M.list(name, limit, only_directories)
-  local found, message = core.read_dir(name, limit, only_directories)
+  local list, kinds, message = M.names(name, limit, only_directories)
+  for i, entry in ipairs(list) do
+    list[i] = { name = entry, kind = kinds[entry] }
+  end
+  return list, message
+end
+
+--- The same for directories of hundreds: no table for each.
+---@param name string
+---@param limit? integer
+---@param only_directories? boolean
+---@return string[] names  sorted
+---@return table<string, string> kinds
+---@return string? message  when it could not be listed
+function M.names(name, limit, only_directories)
+  local kinds, message = core.read_dir(name, limit, only_directories)
   local list = {}
-  for entry in pairs(found or {}) do
+  for entry in pairs(kinds or {}) do
     list[#list + 1] = entry
   end
   -- Texts alone: a comparison in Lua for each two entries would take longer than the listing.
   table.sort(list)
-  for i, entry in ipairs(list) do
-    list[i] = { name = entry, kind = found[entry] }
-  end
-  return list, message
+  return list, kinds or {}, message
 end
 
 --- The text of a regular file. A command may have made it, so a link is not followed and a FIFO not waited for.

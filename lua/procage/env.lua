@@ -78,6 +78,25 @@ local function sort_out(globs)
   return rules
 end
 
+--- The rules without the patterns whose certain text stands in none of these names: of a hundred one or two are left. All names
+--- are one text for that, which no pattern reaches across: a plain search each in place of one for each name.
+---@param rules procage.NameRules
+---@param env table<string, string>
+---@return procage.NameRules
+local function that_may_match(rules, env)
+  local names = {}
+  for name in pairs(env) do
+    names[#names + 1] = name
+  end
+  local all, left = table.concat(names, "\n"):lower(), { names = rules.names, globs = {}, texts = {} }
+  for i, text in ipairs(rules.texts) do
+    if find(all, text, 1, true) then
+      left.texts[#left.texts + 1], left.globs[#left.globs + 1] = text, rules.globs[i]
+    end
+  end
+  return left
+end
+
 --- Of a hundred patterns a plain search leaves one or two to be looked at.
 ---@param name string
 ---@param rules procage.NameRules
@@ -101,7 +120,7 @@ end
 ---@return table<string, string> env  a new table
 ---@return string[] dropped  names, sorted; their values are told to nobody
 function M.apply(env, rules)
-  local dropping, kept = sort_out(rules.drop or {}), {}
+  local dropping, kept = that_may_match(sort_out(rules.drop or {}), env), {}
   for _, name in ipairs(rules.keep or {}) do
     kept[name] = true
   end

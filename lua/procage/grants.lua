@@ -9,6 +9,8 @@ local path = require("procage.path")
 
 local M = {}
 
+local find = string.find
+
 ---@class procage.Rule
 ---@field path string|table  a path, or a text of the run
 ---@field access integer
@@ -41,7 +43,8 @@ M.devices = { "null", "zero", "full", "random", "urandom", "tty" }
 --- Copies of a hidden file that editors and tools leave beside it: .netrc~, credentials.bak, .npmrc.1234.
 local function is_copy(name, hidden_names)
   for _, hidden in ipairs(hidden_names) do
-    if #name > #hidden and name:sub(1, #hidden) == hidden and name:sub(#hidden + 1, #hidden + 1):match("[%.~#%-_]") then
+    -- Most begin otherwise: a search for the beginning alone makes no text.
+    if #name > #hidden and find(name, hidden, 1, true) == 1 and name:sub(#hidden + 1, #hidden + 1):match("[%.~#%-_]") then
       return true
     end
   end
@@ -111,19 +114,19 @@ end
 
 --- What is in a directory. One may be open to those who know a name in it and closed to listing, as /home is on shared machines
 --- (mode 0711): then the names that are known, or nobody's home would be readable there.
+---@return string[] names
+---@return table<string, string> kinds
 local function entries_of(denied, tree)
-  local listed, message = disk.list(tree)
+  local listed, listed_kinds, message = disk.names(tree)
   if not message then
-    return listed
+    return listed, listed_kinds
   end
-  local entries = {}
+  local names, kinds = {}, {}
   for _, name in ipairs(known_names(denied)[tree] or {}) do
-    local kind = disk.kind(path.join(tree, name))
-    if kind then
-      entries[#entries + 1] = { name = name, kind = kind }
-    end
+    kinds[name] = disk.kind(path.join(tree, name))
+    names[#names + 1] = kinds[name] and name or nil
   end
-  return entries
+  return names, kinds
 end
 
 local GRANTED = { file = true, directory = true, socket = true }
@@ -138,10 +141,11 @@ local function expand(rules, denied, tree, access, stamps)
   end
   stamps[tree] = disk.mark(tree)
   local prefix, hidden_files = tree == "/" and "/" or tree .. "/", denied.files[tree]
-  for _, entry in ipairs(entries_of(denied, tree)) do
-    local child = prefix .. entry.name
+  local names, kinds = entries_of(denied, tree)
+  for _, name in ipairs(names) do
+    local child = prefix .. name
     -- A link needs no rule, and a rule on one would be a rule on what it leads to, hidden or not.
-    if not GRANTED[entry.kind] or hidden_files and is_copy(entry.name, hidden_files) then
+    if not GRANTED[kinds[name]] or hidden_files and is_copy(name, hidden_files) then
       goto continue
     elseif denied.above[child] or denied.exact[child] then
       expand(rules, denied, child, access, stamps)

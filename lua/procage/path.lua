@@ -4,6 +4,10 @@ local M = {}
 
 local find, match, sub = string.find, string.match, string.sub
 
+--- What is asked most, in C. Where policy scripts run there is no module of it: who loads this one there hands it over.
+local given = select(2, ...)
+local core = type(given) == "table" and given or require("procage.core")
+
 ---@param text string
 ---@return boolean
 function M.is_absolute(text)
@@ -23,17 +27,9 @@ function M.components(text)
   return names
 end
 
---- Most paths are in their one spelling already, and a plan compares thousands: plain searches before taking one apart.
----@param text string
----@return boolean
-local function is_normal(text)
-  if text == "" or sub(text, -1) == "/" or find(text, "//", 1, true) then
-    return text == "/"
-  elseif not find(text, ".", 1, true) then
-    return true
-  end
-  return not (find(text, "/./", 1, true) or sub(text, -2) == "/." or sub(text, 1, 2) == "./")
-end
+--- Most paths are in their one spelling already: seen at a glance.
+---@type fun(text: string): boolean
+local is_normal = core.path_is_normal
 
 --- One spelling for one path: no doubled or trailing slash, no `.`. A `..` stays: only the disk knows where it leads.
 ---@param text string
@@ -60,13 +56,8 @@ function M.has_parent_step(text)
 end
 
 --- Absolute, in its one spelling, without `..`: what most paths of a profile are, seen at a glance.
----@param text string
----@return boolean
-function M.is_plain(text)
-  return sub(text, 1, 1) == "/" and not find(text, "//", 1, true) and sub(text, -1) ~= "/"
-    and (not find(text, "/.", 1, true) or not find(text .. "/", "/%.%.?/"))
-    or text == "/"
-end
+---@type fun(text: string): boolean
+M.is_plain = core.path_is_plain
 
 --- `base` and the names below it; a later absolute part starts afresh, as in a shell's cd.
 ---@param base string
@@ -85,16 +76,8 @@ function M.join(base, part, ...)
 end
 
 --- The directory and the last name of a path that is absolute and in its one spelling; nil for the root.
----@param text string
----@return string? directory
----@return string? name
-function M.split(text)
-  local directory, name = match(text, "^(.*)/([^/]+)$")
-  if directory == "" then
-    return "/", name
-  end
-  return directory, name
-end
+---@type fun(text: string): string?, string?
+M.split = core.path_split
 
 --- The directory that holds `text`; nil for the root and for a single relative name.
 ---@param text string
@@ -116,12 +99,7 @@ end
 ---@param outer string
 ---@return boolean
 local function lies_in(inner, outer)
-  if inner == outer then
-    return true
-  elseif outer == "/" then
-    return M.is_absolute(inner)
-  end
-  return sub(inner, #outer + 1, #outer + 1) == "/" and sub(inner, 1, #outer) == outer
+  return core.path_lies_in(inner, outer) and (outer ~= "/" or M.is_absolute(inner))
 end
 
 --- Whether `text` is `tree` or lies in it, name by name: /srv/ab is not beneath /srv/a.
@@ -133,29 +111,12 @@ function M.is_beneath(text, tree)
 end
 
 --- The same for two paths that disk.resolve() gave: compared as they are, since plans ask this many thousand times.
----@param text string
----@param tree string
----@return boolean
-function M.lies_in(text, tree)
-  if text == tree or tree == "/" then
-    return true
-  end
-  -- No text is made unless the rest could matter: most pairs differ here.
-  return #text > #tree and sub(text, 1, #tree) == tree and sub(text, #tree + 1, #tree + 1) == "/"
-end
+---@type fun(text: string, tree: string): boolean
+M.lies_in = core.path_lies_in
 
 --- The first of `trees` that `text` lies in, all of them as disk.resolve() gave them.
----@param text string
----@param trees string[]
----@return string?
-function M.resolved_tree_of(text, trees)
-  for _, tree in ipairs(trees) do
-    if M.lies_in(text, tree) then
-      return tree
-    end
-  end
-  return nil
-end
+---@type fun(text: string, trees: string[]): string?
+M.resolved_tree_of = core.path_tree_of
 
 --- The first of `trees` that `text` lies in.
 ---@param text string
@@ -184,13 +145,16 @@ function M.any_beneath(list, trees)
   if is_tree["/"] then
     return #list > 0
   end
+  local is_none = {}
   for _, text in ipairs(list) do
     local at = text
-    while at do
+    -- Above what was looked at there is nothing new: hundreds of paths share a few ancestors.
+    while at and not is_none[at] do
       if is_tree[at] then
         return true
       end
-      at = at:match("^(.+)/")
+      is_none[at] = true
+      at = match(at, "^(.+)/")
     end
   end
   return false
@@ -232,7 +196,7 @@ function M.expand_home(text, home)
   if text == "~" then
     return M.normalise(home)
   elseif sub(text, 1, 2) == "~/" then
-    return M.join(home, sub(text, 3))
+    return M.normalise(home .. sub(text, 2))
   end
   return text
 end

@@ -258,7 +258,7 @@ local function deep_copy(value, depth)
   end
   local copy = {}
   for key, item in pairs(value) do
-    copy[key] = deep_copy(item, depth + 1)
+    copy[key] = type(item) == "table" and deep_copy(item, depth + 1) or item
   end
   return copy
 end

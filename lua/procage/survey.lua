@@ -99,10 +99,8 @@ end
 ---@return string? kind  of the first, where it is known
 local function names_of(survey, resolve, wanted)
   local resolved, _, kind = resolve(wanted)
-  local names = { resolved }
-  for _, alias in ipairs(mounts.aliases(survey.mounts, resolved)) do
-    names[#names + 1] = alias
-  end
+  local names, aliases = { resolved }, mounts.aliases(survey.mounts, resolved)
+  table.move(aliases, 1, #aliases, 2, names)
   return names, kind
 end
 

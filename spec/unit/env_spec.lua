@@ -33,6 +33,12 @@ describe("an environment", function()
     assert.same({ A_TOKEN = "fake", X = "2" }, result)
   end)
 
+  it("has names whose ends make no pattern's text together", function()
+    -- In whatever order they come: "XTO" and "KENX" are two names.
+    local result = env.apply({ XTO = "1", KENX = "2", TOKEN_A = "3" }, { drop = { "*TOKEN*" } })
+    assert.same({ XTO = "1", KENX = "2" }, result)
+  end)
+
   it("is a new table", function()
     local given = { A = "1", B_TOKEN = "2" }
     env.apply(given, { drop = { "*" } })

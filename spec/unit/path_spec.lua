@@ -11,6 +11,41 @@ describe("a path as text", function()
     assert.is_false(path.has_parent_step("/a/..b"))
   end)
 
+  it("is plain when it is absolute, in its one spelling and without parent steps", function()
+    for _, text in ipairs({ "/", "/a", "/.a", "/..a", "/a./b", "/a../b", "/a/.b", "/a/...", "/a/..b/c", "/a b" }) do
+      assert.is_true(path.is_plain(text), text)
+      assert.equal(text, path.normalise(text))
+    end
+    for _, text in ipairs({
+      "", "a", ".", "./a", "a/b", "//", "/a/", "//a", "/a//b", "/.", "/..", "/./a", "/../a", "/a/.", "/a/..", "/a/./b", "/a/../b",
+    }) do
+      assert.is_false(path.is_plain(text), text)
+    end
+  end)
+
+  it("is compared as it is where both were resolved", function()
+    assert.is_true(path.lies_in("/srv/a/b", "/srv/a"))
+    assert.is_true(path.lies_in("/srv/a", "/srv/a"))
+    assert.is_true(path.lies_in("/", "/"))
+    assert.is_false(path.lies_in("/srv/ab", "/srv/a"))
+    assert.is_false(path.lies_in("/srv", "/srv/a"))
+    assert.equal("/b", path.resolved_tree_of("/b/c", { "/a", "/b", "/b/c" }))
+    assert.is_nil(path.resolved_tree_of("/bc", { "/a", "/b" }))
+    assert.is_nil(path.resolved_tree_of("/b", {}))
+    assert.has_error(function()
+      path.resolved_tree_of("/b", { "/a", 5 })
+    end)
+  end)
+
+  it("is split at its last name", function()
+    assert.same({ "/a", "b" }, { path.split("/a/b") })
+    assert.same({ "/", "a" }, { path.split("/a") })
+    assert.same({ "a", "b" }, { path.split("a/b") })
+    for _, text in ipairs({ "/", "a", "", "/a/" }) do
+      assert.is_nil(path.split(text))
+    end
+  end)
+
   it("lies beneath a tree by names, not by letters", function()
     assert.is_true(path.is_beneath("/srv/a", "/srv/a"))
     assert.is_true(path.is_beneath("/srv/a/b", "/srv/a/"))

@@ -37,6 +37,17 @@ describe("a script in a closed state", function()
   -- Each would take minutes, or the memory of the machine, if nothing stopped it.
   local bombs = {
     { "a loop", "while true do end", "took more than 2000000 steps" },
+    {
+      "paths looked at as text",
+      'local path, long = require("procage.path"), ("/a"):rep(1 << 20) for i = 1, 500 do path.normalise(long) end',
+      "took more than 2000000 steps",
+    },
+    {
+      "a list of trees looked through",
+      'local path, trees = require("procage.path"), {} for i = 1, 4000 do trees[i] = "/x" end'
+        .. ' for i = 1, 1000 do path.resolved_tree_of("/a", trees) end',
+      "took more than 2000000 steps",
+    },
     { "moving nothing, counted in texts", 'table.move({}, "1", tostring(1 << 50), 2)', "took more than" },
     { "moving nothing, counted in floats", "table.move({}, 1.0, 2.0 ^ 50, 2)", "took more than" },
     { "moving nothing, math.type replaced", "math.type = error table.move({}, 1, 1 << 50, 2)", "took more than" },
