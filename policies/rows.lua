@@ -190,9 +190,9 @@ end
 ---@param ctx procage.Context
 ---@return table<string, boolean>
 local function places_in_caches(ctx)
-  local set = {}
+  local set, all_homes = {}, homes(ctx)
   for _, row in ipairs(lists.hidden) do
-    for _, place in ipairs(row.in_cache and places(row, ctx) or {}) do
+    for _, place in ipairs(row.in_cache and places(row, ctx, all_homes) or {}) do
       set[place] = true
     end
   end
