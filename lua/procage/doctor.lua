@@ -6,6 +6,7 @@
 --- came through is seen from outside, by what happened to its target.
 
 local attacks = require("procage.doctor.attacks")
+local claims_room = require("procage.doctor.claims")
 local core = require("procage.core")
 local path = require("procage.path")
 local paths = require("procage.paths")
@@ -131,7 +132,7 @@ local function run_control(side, program)
   local pipe = io.popen(
     ("cd %s && %s=%s exec %s __attack %s <%s 2>/dev/null"):format(
       trees.quote(t.workspace),
-      attacks.VARIABLE,
+      trees.VARIABLE,
       t.secret,
       trees.quote(program),
       t.mark,
@@ -264,7 +265,7 @@ local function variables_for(t, caller)
       variables[name] = value
     end
   end
-  variables.HOME, variables[attacks.VARIABLE] = t.home, t.secret
+  variables.HOME, variables[trees.VARIABLE] = t.home, t.secret
   variables.PATH = t.programs .. ":" .. (caller.PATH or "/usr/bin:/bin")
   return variables
 end
@@ -282,6 +283,18 @@ end
 ---@field uid integer
 ---@field load fun(place: procage.doctor.Place): procage.Policy?, string?, any
 
+--- What the policy claims now, and by class why it does not.
+---@param skipped table<string, string>  what is known of that; added to
+---@return procage.doctor.Claims
+---@return table<string, string> skipped
+local function claims_of(policy, home, skipped)
+  local claims = claims_room.new(policy.fitted, policy.report, home)
+  for _, class in ipairs(attacks.classes) do
+    skipped[class.name] = skipped[class.name] or class.unclaimed(claims)
+  end
+  return claims, skipped
+end
+
 --- Both runs, in trees that are there.
 local function attack_both(control_tree, confined_tree, options, program)
   local policy, message, code = options.load({
@@ -293,11 +306,7 @@ local function attack_both(control_tree, confined_tree, options, program)
   if not policy then
     return nil, message, code
   end
-  local claims = attacks.claims(policy.fitted, policy.report, confined_tree.home)
-  local skipped = {}
-  for _, class in ipairs(attacks.classes) do
-    skipped[class.name] = class.unclaimed(claims)
-  end
+  local claims, skipped = claims_of(policy, confined_tree.home, {})
   local copy, why = copy_program(confined_tree, program, policy.fitted)
   if not copy then
     return nil, why
@@ -314,6 +323,8 @@ local function attack_both(control_tree, confined_tree, options, program)
     return nil, failed, code
   end
   local crossed = judge(confined, answers)
+  -- By the report that the run went by: what doctor has made in a cache since is a gap that was none before.
+  claims_of(policy, confined_tree.home, skipped)
   local result = { verdicts = {}, crossed = 0, tried = 0, policy = policy }
   for i, class in ipairs(attacks.classes) do
     local verdict = verdict_of(class, skipped, control, confined, worked, crossed)

@@ -1,4 +1,5 @@
 local attacks = require("procage.doctor.attacks")
+local claims_room = require("procage.doctor.claims")
 local fit = require("procage.fit")
 local hosts = require("procage.hosts")
 local lift = require("procage.doctor.lift")
@@ -17,7 +18,7 @@ end
 
 local function names_of(host, given)
   local profile, report = fitted(host, given)
-  local claims = attacks.claims(assert(profile, report), report, HOME)
+  local claims = claims_room.new(assert(profile, report), report, HOME)
   local unclaimed = {}
   for _, class in ipairs(attacks.classes) do
     unclaimed[class.name] = class.unclaimed(claims)
@@ -64,7 +65,7 @@ describe("doctor", function()
     assert.is_nil(unclaimed.write)
     local profile, report = fitted(hosts.full)
     profile.unconfined = "mode = off"
-    local claims = attacks.claims(profile, report, HOME)
+    local claims = claims_room.new(profile, report, HOME)
     for _, class in ipairs(attacks.classes) do
       local reason = class.unclaimed(claims)
       assert.is_true(reason == nil or class.name == "hidden_inside", class.name)

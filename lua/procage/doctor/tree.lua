@@ -6,6 +6,9 @@ local path = require("procage.path")
 
 local M = {}
 
+--- The variable that looks secret, in doctor's environment.
+M.VARIABLE = "PROCAGE_DOCTOR_TOKEN"
+
 ---@class procage.doctor.Tree
 ---@field root string
 ---@field workspace string
