@@ -1,10 +1,11 @@
 #include "audit.h"
 #include "audit_records.h"
-#include "cleanup.h"
+#include "sys.h"
 #include "uapi.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -34,15 +35,20 @@ struct pc_audit {
 
 /* ---- asking --------------------------------------------------------------------------------------------------------------- */
 
+/* By raw calls: a probe's child asks too, in the host's memory. libc's calls would end it where the host's thread is cancelled. */
+
+static int set_option(int fd, int level, int name, const void *value, size_t size)
+{
+	return (int)pc_sys5(__NR_setsockopt, fd, level, name, pc_ptr(value), (long)size);
+}
+
 static int open_socket(void)
 {
-	struct timeval limit = { .tv_sec = 1 };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
+	static const struct timeval limit = { .tv_sec = 1 };
+	int fd = (int)pc_sys3(__NR_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
 
-	if (fd < 0)
-		return -errno;
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0) {
-		close(fd);
+	if (fd >= 0 && set_option(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0) {
+		pc_sys_close(fd);
 		return -EINVAL;
 	}
 	return fd;
@@ -66,13 +72,13 @@ static int read_status(int fd, struct audit_status *status)
 		char room[512];
 	} answer;
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	ssize_t size;
+	long size;
 
-	if (sendto(fd, &question, sizeof(question), 0, (const struct sockaddr *)&kernel, sizeof(kernel)) < 0)
-		return -errno;
-	size = recv(fd, &answer, sizeof(answer), 0);
+	size = pc_sys6(__NR_sendto, fd, pc_ptr(&question), sizeof(question), 0, pc_ptr(&kernel), sizeof(kernel));
+	if (size >= 0)
+		size = pc_sys6(__NR_recvfrom, fd, pc_ptr(&answer), sizeof(answer), 0, 0, 0);
 	if (size < 0)
-		return -errno;
+		return (int)size;
 	if ((size_t)size >= sizeof(answer.failure) && answer.header.nlmsg_type == NLMSG_ERROR)
 		return answer.failure.error.error < 0 ? answer.failure.error.error : -EPROTO;
 	/* Older kernels answer with fewer fields; `backlog` has always been among them. */
@@ -80,7 +86,7 @@ static int read_status(int fd, struct audit_status *status)
 	    answer.header.nlmsg_type != AUDIT_GET)
 		return -EPROTO;
 	memset(status, 0, sizeof(*status));
-	size -= (ssize_t)sizeof(answer.header);
+	size -= (long)sizeof(answer.header);
 	memcpy(status, answer.room + sizeof(answer.header), (size_t)size < sizeof(*status) ? (size_t)size : sizeof(*status));
 	return 0;
 }
@@ -99,7 +105,7 @@ static int keep_types(int fd)
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
+	return set_option(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 /* CAP_AUDIT_READ in the initial user namespace. Source: audit_multicast_bind(), Linux 3.16. */
@@ -107,43 +113,40 @@ static int join(int fd)
 {
 	struct sockaddr_nl own = { .nl_family = AF_NETLINK };
 	int group = AUDIT_NLGRP_READLOG, room = RECEIVE_BYTES;
+	int rc;
 
-	if (keep_types(fd) < 0 || bind(fd, (const struct sockaddr *)&own, sizeof(own)) < 0)
-		return -errno;
+	rc = keep_types(fd);
+	if (rc == 0)
+		rc = (int)pc_sys3(__NR_bind, fd, pc_ptr(&own), sizeof(own));
+	if (rc < 0)
+		return rc;
 	/* The host's own limit where the right to pass it is missing. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
-		return -errno;
-	return 0;
+	if (set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
+		set_option(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	return set_option(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group));
 }
 
 /* The records go to the first network namespace alone; who may ask for the status is in the first PID namespace, with its init. */
 static int is_first_network(void)
 {
 	struct stat own, first;
+	long rc;
 
-	if (stat("/proc/self/ns/net", &own) < 0 || stat("/proc/1/ns/net", &first) < 0)
-		return -errno;
+	/* The kernel's struct stat is libc's on both machines. */
+	rc = pc_sys4(__NR_newfstatat, AT_FDCWD, pc_ptr("/proc/self/ns/net"), pc_ptr(&own), 0);
+	if (rc == 0)
+		rc = pc_sys4(__NR_newfstatat, AT_FDCWD, pc_ptr("/proc/1/ns/net"), pc_ptr(&first), 0);
+	if (rc < 0)
+		return (int)rc;
 	return own.st_dev == first.st_dev && own.st_ino == first.st_ino ? 0 : -EXDEV;
 }
 
-int pc_audit_try(const char **step)
+/* With sockets that the caller closes. */
+static int try_sockets(const char **step, int records, int control)
 {
-	cleanup_fd int records = -1, control = -1;
 	struct audit_status status;
 	int rc;
 
-	*step = "landlock_abi";
-	if (pc_landlock_abi() < ABI_LOGS)
-		return -EOPNOTSUPP;
-	*step = "audit_socket";
-	records = open_socket();
-	if (records < 0)
-		return records;
-	control = open_socket();
-	if (control < 0)
-		return control;
 	*step = "audit_status";
 	rc = read_status(control, &status);
 	if (rc < 0)
@@ -157,6 +160,26 @@ int pc_audit_try(const char **step)
 		return rc;
 	*step = "audit_network";
 	return is_first_network();
+}
+
+int pc_audit_try(const char **step)
+{
+	int records, control, rc;
+
+	*step = "landlock_abi";
+	if (pc_landlock_abi() < ABI_LOGS)
+		return -EOPNOTSUPP;
+	*step = "audit_socket";
+	records = open_socket();
+	if (records < 0)
+		return records;
+	control = rc = open_socket();
+	if (control >= 0) {
+		rc = try_sockets(step, records, control);
+		pc_sys_close(control);
+	}
+	pc_sys_close(records);
+	return rc;
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
