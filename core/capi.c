@@ -14,6 +14,7 @@
 
 #include <lauxlib.h>
 
+#include "core/lua_turn.h"
 #include "core/open.h"
 #include "platform/platform.h"
 
@@ -34,19 +35,69 @@ static procage_error *raised(lua_State *L, int status)
 			    lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error without a text");
 }
 
-int pc_capi_call(procage_runtime *runtime, lua_CFunction body, void *context, procage_error **error)
+/* Neither of the two that are pushed allocates: an empty stack has room. */
+static procage_error *call_protected(lua_State *L, lua_CFunction body, void *context)
 {
 	procage_error *made = NULL;
 	int status;
 
-	pthread_mutex_lock(&runtime->lock);
-	/* Neither of the two allocates: an empty stack has room. */
-	lua_pushcfunction(runtime->L, body);
-	lua_pushlightuserdata(runtime->L, context);
-	status = lua_pcall(runtime->L, 1, 0, 0);
+	lua_pushcfunction(L, body);
+	lua_pushlightuserdata(L, context);
+	status = lua_pcall(L, 1, 0, 0);
 	if (status != LUA_OK)
-		made = raised(runtime->L, status);
-	lua_settop(runtime->L, 0);
+		made = raised(L, status);
+	lua_settop(L, 0);
+	return made;
+}
+
+/* A call that gives its turn up has a stack that no other call works on. There are as many as calls were under way at once. */
+struct pc_worker {
+	lua_State *L; /* the registry keeps it */
+	struct pc_worker *next;
+};
+
+static int make_worker(lua_State *L)
+{
+	struct pc_worker *worker = lua_touserdata(L, 1);
+
+	worker->L = lua_newthread(L);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, worker);
+	return 0;
+}
+
+static procage_error *take_worker(procage_runtime *runtime, struct pc_worker **taken)
+{
+	struct pc_worker *worker = runtime->idle;
+	procage_error *made;
+
+	if (worker) {
+		runtime->idle = worker->next;
+		*taken = worker;
+		return NULL;
+	}
+	worker = calloc(1, sizeof(*worker));
+	if (!worker)
+		return pc_error_new(PROCAGE_E_MEMORY, 0, "not enough memory");
+	made = call_protected(runtime->L, make_worker, worker);
+	if (made)
+		free(worker);
+	else
+		*taken = worker;
+	return made;
+}
+
+int pc_capi_call(procage_runtime *runtime, lua_CFunction body, void *context, procage_error **error)
+{
+	struct pc_worker *worker = NULL;
+	procage_error *made;
+
+	pthread_mutex_lock(&runtime->lock);
+	made = take_worker(runtime, &worker);
+	if (!made) {
+		made = call_protected(worker->L, body, context);
+		worker->next = runtime->idle;
+		runtime->idle = worker;
+	}
 	pthread_mutex_unlock(&runtime->lock);
 	return made ? pc_error_give(made, error) : PROCAGE_OK;
 }
@@ -164,9 +215,17 @@ static int own_prefix(char *prefix, size_t size)
 	return rc;
 }
 
+struct open_call {
+	procage_runtime *runtime;
+	const char *prefix;
+};
+
 static int open_body(lua_State *L)
 {
-	pc_open_lua(L, lua_touserdata(L, 1));
+	const struct open_call *call = lua_touserdata(L, 1);
+
+	pc_open_lua(L, call->prefix);
+	pc_turn_set(L, &call->runtime->lock);
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "procage.capi");
 	lua_call(L, 1, 1);
@@ -185,6 +244,12 @@ static void release_runtime(procage_runtime *runtime)
 	if (!is_last)
 		return;
 	lua_close(runtime->L);
+	while (runtime->idle) {
+		struct pc_worker *worker = runtime->idle;
+
+		runtime->idle = worker->next;
+		free(worker);
+	}
 	pthread_mutex_destroy(&runtime->lock);
 	free(runtime);
 }
@@ -209,7 +274,7 @@ static int new_runtime(procage_runtime **runtime, procage_error **error)
 int procage_open(const struct procage_options *options, procage_runtime **runtime, procage_error **error)
 {
 	struct procage_options given = { 0 };
-	procage_runtime *made = NULL;
+	struct open_call call = { 0 };
 	char prefix[PATH_MAX];
 	int code;
 
@@ -224,16 +289,17 @@ int procage_open(const struct procage_options *options, procage_runtime **runtim
 		return pc_error_argument(
 			"open: prefix: an absolute path without ; and ? is expected, where procage is installed", error);
 
-	code = new_runtime(&made, error);
-	if (code || !made)
+	call.prefix = prefix;
+	code = new_runtime(&call.runtime, error);
+	if (code || !call.runtime)
 		return code ? code : PROCAGE_E_MEMORY;
 	/* Lua's C modules (cjson) take lua_* from whoever has loaded liblua, and not every host shows what it loads. */
 	pc_library_share((const void *)(uintptr_t)&lua_newstate);
-	code = pc_capi_call(made, open_body, prefix, error);
+	code = pc_capi_call(call.runtime, open_body, &call, error);
 	if (code)
-		release_runtime(made);
+		release_runtime(call.runtime);
 	else
-		*runtime = made;
+		*runtime = call.runtime;
 	return code;
 }
 

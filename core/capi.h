@@ -10,9 +10,12 @@
 
 #include "core/procage.h"
 
+struct pc_worker;
+
 struct procage_runtime {
 	pthread_mutex_t lock; /* of the state and of all counts */
-	lua_State *L;
+	lua_State *L;	      /* the main one, which makes the workers' */
+	struct pc_worker *idle;
 	size_t uses; /* the caller's, and one of each policy */
 };
 
@@ -36,8 +39,8 @@ int pc_error_argument(const char *text, procage_error **error);
 /* ---- Calls into Lua (capi.c) -------------------------------------------------------------------------------------------- */
 
 /*
- * Runs `body` in the runtime's state, alone and protected: it finds `context` as a light userdata at 1 and leaves nothing. A Lua
- * error in it becomes an error object.
+ * Runs `body` in a state of the runtime's, alone and protected: it finds `context` as a light userdata at 1 and leaves nothing. A
+ * Lua error in it becomes an error object. While a command is started, others have their turn (core/lua_turn.h).
  */
 int pc_capi_call(procage_runtime *runtime, lua_CFunction body, void *context, procage_error **error);
 

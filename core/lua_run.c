@@ -2,6 +2,7 @@
 #include "lua_check.h"
 #include "lua_core.h"
 #include "lua_run.h"
+#include "lua_turn.h"
 #include "plan.h"
 #include "../platform/platform.h"
 
@@ -487,6 +488,7 @@ static int run_start(lua_State *L)
 	struct pc_failure failure;
 	struct run_object *started;
 	struct pc_run run = { 0 };
+	pthread_mutex_t *turn;
 	int rc;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
@@ -502,7 +504,10 @@ static int run_start(lua_State *L)
 	lua_getfield(L, 2, "stdin");
 	lua_setiuservalue(L, -2, 2);
 
+	/* Most of what a run costs before it runs. All that it reads hangs on this stack. */
+	turn = pc_turn_give(L);
 	rc = pc_run_start(&object->plan, object->bytes, object->size, &command, &run, &started->running, &failure);
+	pc_turn_take(turn);
 	return rc < 0 ? push_failure(L, &object->plan, &failure) : 1;
 }
 
