@@ -28,10 +28,16 @@ if(PROCAGE_SANITIZE)
   target_link_options(procage_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
+# GCC's: clang's runtime does not survive a child that shares the memory.
+if(PROCAGE_SANITIZE_THREADS)
+  target_compile_options(procage_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+  target_link_options(procage_flags INTERFACE -fsanitize=thread)
+endif()
+
 # What core/toml.cpp takes of C++ comes into our own files: no package more for users, and no second copy for a host that has
 # its own. A sanitizer brings the shared one with it.
 add_library(procage_static_cxx INTERFACE)
-if(NOT PROCAGE_SANITIZE)
+if(NOT PROCAGE_SANITIZE AND NOT PROCAGE_SANITIZE_THREADS)
   target_link_options(procage_static_cxx INTERFACE
     -static-libstdc++ -static-libgcc -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a)
 endif()

@@ -49,11 +49,16 @@ set_source_files_properties(spec/unit/child_stack_test.c PROPERTIES COMPILE_OPTI
 foreach(folder unit escape cli tools lifecycle helper)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
     ${CMAKE_SOURCE_DIR}/spec/${folder}/*_spec.lua ${CMAKE_SOURCE_DIR}/spec/${folder}/*_test.c)
+  # ThreadSanitizer is for hosts with threads; a plain Lua cannot load what it has built.
+  if(PROCAGE_SANITIZE_THREADS)
+    list(FILTER files INCLUDE REGEX "/capi_[a-z_]*\\.c$")
+  endif()
   foreach(file ${files})
     get_filename_component(base ${file} NAME_WE)
-    if(base STREQUAL "capi_test")
+    if(base MATCHES "^capi_")
       # A host: what the library does not export is not to be had.
       add_executable(${base} ${file})
+      target_include_directories(${base} PRIVATE ${CMAKE_SOURCE_DIR})
       target_link_libraries(${base} PRIVATE procage_flags procage Threads::Threads)
       set_target_properties(${base} PROPERTIES BUILD_RPATH_USE_ORIGIN ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/spec)
       set(command @BUILD@/spec/${base})
@@ -81,15 +86,15 @@ endforeach()
 # The child in the host's memory calls nothing of libc, whose functions keep things for each thread: but for these two, which
 # compilers make up.
 find_program(PROCAGE_NM NAMES nm)
-if(PROCAGE_NM AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+if(PROCAGE_NM AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION AND NOT PROCAGE_SANITIZE_THREADS)
   add_library(child_objects OBJECT ${child_sources} platform/linux/child_start.c)
   target_include_directories(child_objects PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(child_objects PRIVATE procage_flags)
   add_test(NAME unit/child_calls COMMAND ${support}/child_calls ${PROCAGE_NM} $<TARGET_OBJECTS:child_objects>)
 endif()
 
-# What is installed works from wherever it was moved to. A sanitizer's module needs a sanitizer's interpreter: not in that build.
-if(NOT PROCAGE_SANITIZE)
+# What is installed works from wherever it was moved to. A sanitizer's module needs a sanitizer's interpreter: not in such a build.
+if(NOT PROCAGE_SANITIZE AND NOT PROCAGE_SANITIZE_THREADS)
   foreach(what prefix luarocks c lua rust many go)
     add_test(NAME install/${what}
       COMMAND ${support}/install_check ${what} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_COMMAND})
@@ -98,7 +103,7 @@ if(NOT PROCAGE_SANITIZE)
 endif()
 
 # The program as a release has it, with its Lua compiled inside: built when its test is run, for a build for development has none.
-if(NOT CMAKE_CROSSCOMPILING)
+if(NOT CMAKE_CROSSCOMPILING AND NOT PROCAGE_SANITIZE_THREADS)
   if(PROCAGE_BUNDLE)
     set(carrying_target procage_program)
     set(carrying ${CMAKE_BINARY_DIR}/bin/procage-lua)

@@ -1,154 +1,12 @@
 /*
  * The C interface, as a host with threads uses it: runs at once on one policy, live output, an end from another thread, errors that
- * say what is wrong, and hosts with odd signals and no standard descriptors. Each case is a host of its own, a child of this
- * program. Linked with libprocage alone: what it does not export cannot be used.
+ * say what is wrong.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <procage.h>
-
-enum { THREADS = 16, RUNS = 4 };
-
-/* Where a case says what failed: its standard error may be closed. */
-static int told_fd;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-static void check(bool is_right, const char *text, int line)
-{
-	if (is_right)
-		return;
-	dprintf(told_fd, "line %d: not so: %s\n", line, text);
-	_exit(1);
-}
-
-/* The error is looked at after the call that made it, whatever the order of arguments. */
-static void must(int code, procage_error *const *error, int line)
-{
-	if (code == PROCAGE_OK)
-		return;
-	dprintf(told_fd, "line %d: %d: %s\n", line, code, procage_error_text(*error));
-	_exit(1);
-}
-
-static procage_runtime *runtime;
-static procage_policy *policy;
-
-/* The workspace is a directory of the home; beside it nothing may be written. */
-static char workspace[256], outside[256];
-
-static procage_policy *load(const char *config)
-{
-	struct procage_load how = { .size = sizeof(how), .policy = "speccoder", .config_json = config };
-	procage_policy *made = NULL;
-	procage_error *error = NULL;
-
-	how.workspace = workspace;
-	how.home = getenv("HOME");
-	must(procage_load(runtime, &how, &made, &error), &error, __LINE__);
-	return made;
-}
-
-static void set_up(void)
-{
-	procage_error *error = NULL;
-
-	must(procage_open(NULL, &runtime, &error), &error, __LINE__);
-	policy = load("{\"limits\":{\"grace_ms\":100}}");
-}
-
-static void take_down(void)
-{
-	procage_close(runtime);
-	procage_policy_free(policy);
-}
-
-/* A run of a line of shell; `how` may be NULL. */
-static procage_outcome *run(const char *line, const struct procage_command *how)
-{
-	const char *const argv[] = { "/bin/sh", "-c", line, NULL };
-	struct procage_command command = { 0 };
-	procage_outcome *outcome = NULL;
-	procage_error *error = NULL;
-
-	if (how)
-		command = *how;
-	command.size = sizeof(command);
-	command.argv = argv;
-	must(procage_run(policy, &command, &outcome, &error), &error, __LINE__);
-	return outcome;
-}
-
-static bool is_text(const char *text, size_t size, const char *expected)
-{
-	return size == strlen(expected) && memcmp(text, expected, size) == 0;
-}
-
-static void expect_output(const procage_outcome *outcome, const char *out, const char *err)
-{
-	size_t size;
-	const char *text = procage_outcome_stdout(outcome, &size);
-
-	CHECK(is_text(text, size, out));
-	text = procage_outcome_stderr(outcome, &size);
-	CHECK(is_text(text, size, err));
-}
+#include "spec/support/capi_cases.h"
 
 /* ---- Threads -------------------------------------------------------------------------------------------------------------- */
-
-struct heard {
-	char text[256];
-	size_t size;
-};
-
-static int hear(void *context, enum procage_stream stream, const char *bytes, size_t size)
-{
-	struct heard *heard = context;
-
-	CHECK(stream == PROCAGE_STDOUT && heard->size + size < sizeof(heard->text));
-	memcpy(heard->text + heard->size, bytes, size);
-	heard->size += size;
-	return 0;
-}
-
-static void *run_many(void *argument)
-{
-	int own = (int)(size_t)argument, i;
-
-	for (i = 0; i < RUNS; i++) {
-		struct heard heard = { .size = 0 };
-		struct procage_command how = { .on_output = hear, .context = &heard };
-		char line[128], expected[128], input[32];
-		procage_outcome *outcome;
-
-		snprintf(input, sizeof(input), "input %d.%d", own, i);
-		snprintf(line, sizeof(line), "cat; echo; echo $NUMBER; exit %d", own + i);
-		snprintf(expected, sizeof(expected), "%s\n%d\n", input, own);
-		how.input = input;
-		how.input_size = strlen(input);
-		how.env = (const char *const[]) { "NUMBER=x", (char[16]) { 0 }, NULL };
-		snprintf((char *)how.env[1], 16, "NUMBER=%d", own);
-		outcome = run(line, &how);
-		CHECK(procage_outcome_status(outcome) == own + i && procage_outcome_signal(outcome) == 0);
-		CHECK(!procage_outcome_timed_out(outcome) && !procage_outcome_cancelled(outcome));
-		expect_output(outcome, expected, "");
-		CHECK(is_text(heard.text, heard.size, expected));
-		procage_outcome_free(outcome);
-	}
-	return NULL;
-}
 
 static void *explain_often(void *unused)
 {
@@ -168,15 +26,12 @@ static void *explain_often(void *unused)
 
 static void many_threads(void)
 {
-	pthread_t threads[THREADS + 1];
-	size_t i;
+	pthread_t thread;
 
 	set_up();
-	for (i = 0; i < THREADS; i++)
-		CHECK(pthread_create(&threads[i], NULL, run_many, (void *)(i + 1)) == 0);
-	CHECK(pthread_create(&threads[THREADS], NULL, explain_often, NULL) == 0);
-	for (i = 0; i <= THREADS; i++)
-		pthread_join(threads[i], NULL);
+	CHECK(pthread_create(&thread, NULL, explain_often, NULL) == 0);
+	run_in_threads();
+	pthread_join(thread, NULL);
 	take_down();
 }
 
@@ -212,6 +67,42 @@ static void side_by_side(void)
 		pthread_join(threads[i], NULL);
 	CHECK(now() - start < 6);
 	take_down();
+}
+
+static void *use_own_runtime(void *argument)
+{
+	const char *const argv[] = { "/bin/echo", argument, NULL };
+	struct procage_load how = { .size = sizeof(how), .policy = "speccoder", .workspace = workspace };
+	struct procage_command command = { .size = sizeof(command), .argv = argv };
+	procage_runtime *own = NULL;
+	procage_policy *own_policy = NULL;
+	procage_outcome *outcome = NULL;
+	procage_error *error = NULL;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		must(procage_open(NULL, &own, &error), &error, __LINE__);
+		must(procage_load(own, &how, &own_policy, &error), &error, __LINE__);
+		procage_close(own);
+		must(procage_run(own_policy, &command, &outcome, &error), &error, __LINE__);
+		procage_policy_free(own_policy);
+		CHECK(strncmp(procage_outcome_stdout(outcome, NULL), argument, strlen(argument)) == 0);
+		procage_outcome_free(outcome);
+	}
+	return NULL;
+}
+
+/* What the process has once is found by many at the same time. */
+static void many_runtimes(void)
+{
+	static char *const words[] = { "one", "two", "three", "four" };
+	pthread_t threads[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		CHECK(pthread_create(&threads[i], NULL, use_own_runtime, words[i]) == 0);
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
 }
 
 /* ---- An end before its time ------------------------------------------------------------------------------------------------ */
@@ -499,6 +390,9 @@ static void questions(void)
 
 /* ---- A process that confines itself ---------------------------------------------------------------------------------------- */
 
+/* ThreadSanitizer's runtime is a thread: who confines himself is to have one alone. */
+#ifndef __SANITIZE_THREAD__
+
 static void becomes(void)
 {
 	char line[512];
@@ -535,96 +429,24 @@ static void gives_up(void)
 	take_down();
 }
 
-/* ---- Odd hosts ------------------------------------------------------------------------------------------------------------- */
-
-static void is_neutral(void)
-{
-	struct sigaction before[NSIG], after;
-	char here[4096], there[4096];
-	sigset_t mask, mask_after;
-	mode_t own_umask;
-	int number;
-
-	own_umask = umask(027);
-	for (number = 1; number < NSIG; number++)
-		sigaction(number, NULL, &before[number]);
-	pthread_sigmask(SIG_BLOCK, NULL, &mask);
-	CHECK(getcwd(here, sizeof(here)) != NULL);
-	set_up();
-	procage_outcome_free(run("exit 0", NULL));
-	for (number = 1; number < NSIG; number++)
-		if (sigaction(number, NULL, &after) == 0)
-			CHECK(after.sa_handler == before[number].sa_handler);
-	pthread_sigmask(SIG_BLOCK, NULL, &mask_after);
-	CHECK(memcmp(&mask, &mask_after, sizeof(mask)) == 0);
-	CHECK(getcwd(there, sizeof(there)) && strcmp(here, there) == 0);
-	CHECK(umask(own_umask) == 027 && prctl(PR_GET_DUMPABLE) == 1);
-	take_down();
-	CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD);
-}
-
-static void ignores_children(void)
-{
-	signal(SIGCHLD, SIG_IGN);
-	many_threads();
-}
-
-static void has_no_descriptors(void)
-{
-	int fd;
-
-	for (fd = 0; fd < 3; fd++)
-		close(fd);
-	set_up();
-	for (fd = 0; fd < 3; fd++) {
-		struct procage_command how = { .input = "input", .input_size = 5 };
-		procage_outcome *outcome = run("cat; echo err >&2; exit 7", &how);
-
-		CHECK(procage_outcome_status(outcome) == 7);
-		expect_output(outcome, "input", "err\n");
-		procage_outcome_free(outcome);
-	}
-	take_down();
-}
+#endif
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
+	static const struct capi_case cases[] = {
 		{ "many threads", many_threads },
 		{ "side by side", side_by_side },
+		{ "runtimes", many_runtimes },
 		{ "ended", ended },
 		{ "confines", confines },
 		{ "input", input },
 		{ "errors", errors },
 		{ "questions", questions },
+#ifndef __SANITIZE_THREAD__
 		{ "becomes the command", becomes },
 		{ "gives up what it does not need", gives_up },
-		{ "is neutral", is_neutral },
-		{ "ignores children", ignores_children },
-		{ "has no descriptors", has_no_descriptors },
+#endif
 	};
-	int failed = 0, status;
-	size_t i;
 
-	snprintf(workspace, sizeof(workspace), "%s/work", getenv("HOME"));
-	snprintf(outside, sizeof(outside), "%s/outside", getenv("HOME"));
-	mkdir(workspace, 0700);
-	told_fd = fcntl(2, F_DUPFD_CLOEXEC, 10);
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		pid_t child = fork();
-
-		if (child == 0) {
-			alarm(60);
-			cases[i].run();
-			_exit(0);
-		}
-		if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-			fprintf(stderr, "%s: failed (%x)\n", cases[i].name, (unsigned)status);
-			failed = 1;
-		}
-	}
-	return failed;
+	return run_cases(cases, sizeof(cases) / sizeof(cases[0]));
 }
