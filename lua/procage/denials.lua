@@ -5,7 +5,8 @@
 
 local later = require("procage.later")
 
-local denied_paths, remedy = later("procage.denied_paths"), later("procage.remedy")
+local denied_paths, quote = later("procage.denied_paths"), later("procage.quote")
+local remedy = later("procage.remedy")
 
 local M = {}
 
@@ -17,6 +18,7 @@ local M = {}
 ---@field count integer
 ---@field allow? string  the option that would allow it, tried by building the policy with it; nil: none is offered
 ---@field config? string  the same as a line of the [sandbox] table
+---@field why? string  what `procage-lua why` is asked for what decides: "connect 198.51.100.7:443"
 
 ---@class procage.Denials
 ---@field denied procage.Denial[]  at most ten, most specific first
@@ -127,18 +129,21 @@ local function describe_connect(raw, fitted)
     return "unix", "sockets", "connect to the Unix socket " .. target, { sockets = { target } },
       { op = "unix", target = target }
   end
-  return "unix", target:sub(1, 1) == "@" and "abstract" or "sockets", "connect to the Unix socket " .. target
+  return "unix", target:sub(1, 1) == "@" and "abstract" or "sockets", "connect to the Unix socket " .. target, nil,
+    { op = "unix", target = target }
 end
 
 --- On the loopback it is the port that was refused, by the kernel: one below 1024, say.
 local function describe_bind(raw, fitted)
   local target = M.address_text(raw.address or "")
   if family_of(raw.address or "") == AF_UNIX then
-    return "unix", "write", "make the Unix socket " .. target
+    return "unix", "write", "make the Unix socket " .. target, nil, { op = "bind", target = target }
   elseif is_loopback(target) then
-    return "inet", "network", "bind to " .. target
+    return "inet", "network", "bind to " .. target, nil, { op = "bind", target = target }
   end
-  return "inet", "network", "bind to " .. target, reach(fitted, target)
+  local change, asks = reach(fitted, target)
+  asks.question = "bind"
+  return "inet", "network", "bind to " .. target, change, asks
 end
 
 local function describe_socket(raw, fitted)
@@ -182,7 +187,8 @@ local function describe(raw, fitted)
   elseif raw.call == "clone" or raw.call == "unshare" then
     return describe_namespaces(raw)
   elseif NAMING[raw.call] and raw.address then
-    return "path", "handoff_absent", ("make %s, a name that others run (%s)"):format(escape(raw.address), raw.call)
+    return "path", "handoff_absent", ("make %s, a name that others run (%s)"):format(escape(raw.address), raw.call), nil,
+      { op = "write", target = raw.address }
   elseif NESTING[raw.call] then
     return "nested", "write", raw.call .. ": mounts cannot be changed in here"
   end
@@ -281,6 +287,16 @@ local function note_of(raw, accesses, recorded)
     (denials = \"paths\" lists them)"
 end
 
+--- What `procage-lua why` takes.
+local function question_of(asks)
+  local target = asks and asks.target
+  -- A socket without an address; a name that nobody can type.
+  if not target or target:find("%s") and asks.op == "connect" or target:find("[%c\127]") then
+    return nil
+  end
+  return ("%s %s"):format(asks.question or asks.op == "unix" and "connect" or asks.op, quote.shell(target))
+end
+
 --- The first lines, each with the change that would allow it.
 local function finish(lines, policy)
   local denied, more = {}, 0
@@ -289,6 +305,7 @@ local function finish(lines, policy)
       if policy then
         line.allow, line.config = remedy.checked(policy, line.change, line.asks)
       end
+      line.why = question_of(line.asks)
       line.place, line.rank, line.change, line.asks = nil, nil, nil, nil
       denied[i] = line
     else

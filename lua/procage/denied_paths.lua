@@ -137,7 +137,7 @@ local function describe(entry, policy, view)
     what = row.verb .. (is_about_entries and " in " or " ") .. target,
     clause = clause,
     change = change_for(clause, row.op, target, policy, is_about_entries),
-    asks = { op = row.op, target = target },
+    asks = { op = row.op, target = target, question = row.verb == "execute" and "exec" or nil },
     -- What was to be written says more than what a program looks for and does without.
     rank = row.op == "write" and 1 or clause == "hidden" and 2 or 3,
   }

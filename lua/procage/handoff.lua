@@ -348,11 +348,27 @@ local function move_to_free(name, spelling)
   return nil
 end
 
+--- Where in the directory of what is moved it lies as it lay in its tree; that directory itself where it cannot. Of its names a
+--- link may have been moved there before: none is followed.
+local function keep_place(name, directory, trees)
+  local tree, parent = path.resolved_tree_of(name, trees), path.parent(name) or "/"
+  local at = directory
+  for _, component in ipairs(tree and path.components(parent:sub(#tree + 1)) or {}) do
+    at = path.join(at, component)
+    local found = core.lstat(at)
+    if found and found.kind ~= "directory" or not found and not core.make_dir(at) then
+      return directory
+    end
+  end
+  return at
+end
+
 --- Out of the tree, or, where nothing else lies on the same file system, to a name beside it that nobody runs.
-local function move_out(name, directory)
+local function move_out(name, directory, trees)
   local base = path.basename(name)
-  local target = directory and move_to_free(name, function(i)
-    return path.join(directory, i == 0 and base or ("%s.%d"):format(base, i))
+  local place = directory and keep_place(name, directory, trees)
+  local target = place and move_to_free(name, function(i)
+    return path.join(place, i == 0 and base or ("%s.%d"):format(base, i))
   end)
   return target or move_to_free(name, function()
     return ("%s.moved-by-procage-%s"):format(name, random_suffix())
@@ -382,7 +398,7 @@ function M.settle(watch, noted, keep, quarantine)
       if keep(name, doors.open) then
         kept[#kept + 1] = name
       elseif not path.resolved_tree_of(name, kept) then
-        local entry = { path = name, moved_to = move_out(name, quarantine()) }
+        local entry = { path = name, moved_to = move_out(name, quarantine(), watch.trees or {}) }
         entry.is_closed = not entry.moved_to and core.put_mode(name, 0) or nil
         found[#found + 1] = entry
       end

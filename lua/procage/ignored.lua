@@ -281,4 +281,16 @@ function M.is_fresh(found)
   return true
 end
 
+--- Which of the patterns a file's name is met by.
+---@param name string
+---@param patterns string[]
+---@return string? pattern
+function M.pattern_of(name, patterns)
+  for _, pattern in ipairs(patterns) do
+    if compile({ pattern })(name) then
+      return pattern
+    end
+  end
+end
+
 return M

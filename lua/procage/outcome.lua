@@ -1,6 +1,7 @@
 --- What happened in a run, complete enough to be shown and stored.
 
 local denials = require("procage.denials")
+local ending = require("procage.ending")
 
 local M = {}
 
@@ -9,6 +10,7 @@ local M = {}
 ---@field signal? integer
 ---@field core_dumped? boolean
 ---@field timed_out boolean
+---@field limit? procage.Ending  the limit of the profile that ended it, or a process of it
 ---@field output_error? string  why output that was to be streamed is lost
 ---@field cancelled_by? integer  the signal that the caller was sent
 ---@field is_lost? boolean  init died without a word: how the command ended is unknown
@@ -39,7 +41,7 @@ end
 ---@param policy procage.Policy
 ---@return procage.Outcome
 function M.new(raw, policy)
-  return {
+  local outcome = {
     status = raw.status,
     -- Nobody but the kernel or another process of the user kills init.
     signal = raw.signal or raw.is_lost and SIGKILL or nil,
@@ -64,6 +66,8 @@ function M.new(raw, policy)
     notices = {},
     events = {},
   }
+  outcome.limit = ending.of(outcome, policy.fitted.limits)
+  return outcome
 end
 
 return M

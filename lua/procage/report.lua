@@ -95,6 +95,27 @@ function M.notices(report, options)
   return lines
 end
 
+--- The same in one line: how many, their ids, and where the rest is told. nil: there is none.
+---@param report procage.Row[]
+---@return string?
+function M.summary(report)
+  local ids, seen, count = {}, {}, 0
+  for _, row in ipairs(report) do
+    if row.id == "off" then
+      return M.notices(report)[1]
+    elseif row.state == "unenforced" then
+      count = count + 1
+      ids[#ids + 1] = not seen[row.id] and row.id or nil
+      seen[row.id] = true
+    end
+  end
+  if count == 0 then
+    return nil
+  end
+  local text = "procage: %d %s on this machine: %s; what each means: -v, or procage-lua explain"
+  return M.printable(text:format(count, count == 1 and "gap" or "gaps", table.concat(ids, ", ")))
+end
+
 ---@param report procage.Row[]
 ---@return string
 function M.to_json(report)

@@ -73,4 +73,16 @@ function M.handoff_row(lists, name)
   return nil
 end
 
+---@param lists table
+---@param pattern string
+---@return table? row
+function M.ignored_row(lists, pattern)
+  for _, row in ipairs(lists.ignored or {}) do
+    if row.pattern == pattern then
+      return row
+    end
+  end
+  return nil
+end
+
 return M

@@ -3,6 +3,7 @@
 
 local disk = require("procage.disk")
 local fit = require("procage.fit")
+local ignored = require("procage.ignored")
 local json = require("procage.json")
 local model = require("procage.model")
 local path = require("procage.path")
@@ -303,9 +304,19 @@ end
 
 -- ---- Answers ----------------------------------------------------------------------------------------------------------------
 
+--- By which pattern of the list a file that git ignores reads as empty, and why it is there.
+local function ignored_reason(policy, verdict)
+  local pattern = ignored.pattern_of(path.basename(verdict.item), policy.fitted.ignored)
+  local lists, file = shipped.lists()
+  local row = pattern and shipped.ignored_row(lists, pattern)
+  return pattern and (row and ("%s, %s"):format(pattern, row.reason) or pattern), row and file
+end
+
 --- Why a hidden path or a hand-off name is on its list.
 local function list_reason(policy, verdict)
-  if not verdict.item or verdict.allowed then
+  if verdict.item and verdict.clause == "ignored" then
+    return ignored_reason(policy, verdict)
+  elseif not verdict.item or verdict.allowed then
     return nil
   elseif verdict.clause == "hidden" then
     local lists, file = shipped.lists()

@@ -198,6 +198,10 @@ int pc_set_rlimit(uint32_t resource, uint64_t value)
 		return (int)rc;
 	if (value > limit.rlim_max)
 		value = limit.rlim_max;
-	limit.rlim_cur = limit.rlim_max = value;
+	limit.rlim_cur = value;
+	/* At the upper limit of processor time there is SIGKILL, which names none: a second earlier SIGXCPU says what it was. */
+	if (resource == RLIMIT_CPU && value < limit.rlim_max)
+		value++;
+	limit.rlim_max = value;
 	return (int)pc_sys4(__NR_prlimit64, 0, (long)resource, pc_ptr(&limit), 0);
 }

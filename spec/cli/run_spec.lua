@@ -115,16 +115,50 @@ describe("procage-lua run", function()
     assert.matches("none", result.stdout, 1, true)
   end)
 
-  it("says each gap in one line on standard error, and nothing with -q", function()
+  it("says the gaps in one line on standard error, each in its own with -v, and nothing with -q", function()
     local b <close> = box.new()
-    local loud, quiet = b:cli({}, "true"), b:cli({ "-q" }, "true")
+    local loud, told, quiet = b:cli({}, "true"), b:cli({ "-v" }, "true"), b:cli({ "-q" }, "true")
     local gaps = 0
     for _, row in ipairs(b:report()) do
-      gaps = gaps + (row.state == "unenforced" and 1 or 0)
+      local is_gap = row.state == "unenforced"
+      gaps = gaps + (is_gap and 1 or 0)
+      if is_gap then
+        assert.matches(row.id, loud.stderr, 1, true)
+        assert.matches("gap " .. row.id, told.stderr, 1, true)
+        assert.matches(row.effect, told.stderr, 1, true)
+        assert.not_matches(row.effect, loud.stderr, 1, true)
+      end
     end
-    local lines = select(2, loud.stderr:gsub("\n", "\n"))
-    assert.is_true(lines >= gaps, loud.stderr)
+    if gaps > 0 then
+      assert.matches("^procage: " .. gaps .. " gaps? on this machine: [^\n]*procage%-lua explain\n$", loud.stderr)
+    end
     assert.equal("", quiet.stderr)
+    -- Nothing is kept from who reads JSON.
+    assert.equal(gaps, select(2, table.concat(answer_of(b, {}, "true").notices, "\n"):gsub("procage: gap ", "")))
+  end)
+
+  it("says by which limit a command was ended", function()
+    local b <close> = box.new()
+    local cpu = b:cli({ "--set", "limits.cpu_ms=1000" }, "while :; do :; done")
+    assert.matches("ended by the limit of processor time: limits.cpu_ms = 1000\n", cpu.stderr, 1, true)
+    local file = b:cli({ "--set", "limits.file_bytes=100" }, { "dd", "if=/dev/zero", "of=x", "bs=1000", "count=1" })
+    assert.matches("ended by the limit of a file's size: limits.file_bytes = 100\n", file.stderr, 1, true)
+    local answer = answer_of(b, { "--timeout", "0.3" }, "sleep 20")
+    assert.equal("timeout_ms", answer.limit.limit)
+    assert.matches("^ended by the time limit", answer.limit.text)
+  end)
+
+  it("says whom to ask what decides: of a refusal, and of a file that was moved", function()
+    local b <close> = box.new()
+    local result = b:cli({}, "echo x > .envrc; exit 1")
+    assert.matches("procage-lua why write " .. b.workspace .. "/.envrc\n", result.stderr, 1, true)
+    local why = program(b, { "why", "write", b.workspace .. "/.envrc" })
+    assert.matches("hand-off name", why.stdout, 1, true)
+    assert.not_matches("procage-lua why", b:cli({ "-q" }, "echo x > .envrc; exit 1").stderr, 1, true)
+    local refused = b:cli({}, box.python("import socket; socket.create_connection(('198.51.100.7', 443))"))
+    if refused.stderr:find("refused: connect to", 1, true) then
+      assert.matches("procage-lua why connect 198.51.100.7:443\n", refused.stderr, 1, true)
+    end
   end)
 
   it("starts where the user is when that is in the root, else in the root", function()

@@ -49,6 +49,21 @@ describe("a hand-off file", function()
     end
   end)
 
+  it("that did not exist is moved to where it lay in its tree", function()
+    local b <close> = box.new()
+    b:setup("git init -q sub/deep")
+    local outcome = b:run("for d in . sub/deep; do mkdir $d/.vscode; echo x > $d/.envrc; echo x > $d/.vscode/tasks.json; done")
+    local moved = {}
+    for _, entry in ipairs(outcome.appeared) do
+      local place = entry.moved_to:match("/moved/[^/]+/(.*)$")
+      moved[#moved + 1] = place
+      assert.equal(b.workspace .. "/" .. place, entry.path)
+      assert.is_true(table.concat(outcome.notices, "\n"):find("Moved to " .. entry.moved_to, 1, true) ~= nil)
+    end
+    table.sort(moved)
+    assert.same({ ".envrc", ".vscode/tasks.json", "sub/deep/.envrc", "sub/deep/.vscode/tasks.json" }, moved)
+  end)
+
   it("that did not exist is moved, whatever was done to keep it", function()
     local keep = {
       "echo evil > .envrc; chmod 555 .",

@@ -127,13 +127,24 @@ describe("limits.cpu_ms", function()
     local b <close> = box.new({ config = { limits = { cpu_ms = 1000 } } })
     local outcome = b:run("while :; do :; done", { timeout_ms = 60000 })
     assert.is_false(outcome.timed_out)
-    assert.is_true(outcome.signal == 24 or outcome.signal == 9, tostring(outcome.signal)) -- SIGXCPU
+    assert.equal(24, outcome.signal) -- SIGXCPU
+    assert.equal("cpu_ms", outcome.limit.limit)
     assert.is_true(outcome.usage.user_us + outcome.usage.system_us < 3000000)
   end)
 
   it("leaves a sleeper alone", function()
     local b <close> = box.new({ config = { limits = { cpu_ms = 1000 } } })
     assert.equal(0, b:run("sleep 1.5").status)
+  end)
+end)
+
+describe("limits.cpu_ms, outlived", function()
+  it("kills who does not mind the signal, a second later", function()
+    local b <close> = box.new({ config = { limits = { cpu_ms = 1000 } } })
+    local outcome = b:run("trap '' XCPU; while :; do :; done", { timeout_ms = 60000 })
+    assert.equal(9, outcome.signal)
+    assert.equal("cpu_ms", outcome.limit.limit)
+    assert.is_true(outcome.usage.user_us + outcome.usage.system_us < 4000000)
   end)
 end)
 

@@ -36,6 +36,19 @@ describe("a report", function()
     }, lines)
   end)
 
+  it("has a summary of one line: how many gaps, which, and where more is told", function()
+    local gap = { clause = "git", state = "unenforced", mechanisms = {}, id = "carve" }
+    local rows = { gap, { clause = "read_only", state = "unenforced", mechanisms = {}, id = "carve" },
+      { clause = "stat", state = "unenforced", mechanisms = {}, id = "stat" },
+      { clause = "write", state = "enforced", mechanisms = {} } }
+    assert.equal("procage: 3 gaps on this machine: carve, stat; what each means: -v, or procage-lua explain",
+      report.summary(rows))
+    assert.matches("^procage: 1 gap on this machine: carve;", report.summary({ gap }))
+    assert.is_nil(report.summary({ rows[4] }))
+    assert.equal("procage: nothing is confined: so", report.summary({ { clause = "write", state = "unenforced", id = "off",
+      reason = "so", mechanisms = {} } }))
+  end)
+
   it("has one notice of one line for each gap, with its lift", function()
     for name in pairs(hosts) do
       local fitted, rows = fit.fit(wish, hosts[name])

@@ -153,6 +153,27 @@ describe("why", function()
     end
   end)
 
+  it("names the pattern by which a file that git ignores reads as empty", function()
+    local b <close> = grown()
+    b:write("workspace/.env.local", "K=1")
+    b:write("workspace/.gitignore", ".env.local\n")
+    local procage = require("procage")
+    local policy = assert(procage.policy.load("in-place", {}, { root = b.workspace, home = b.home, env = b.env }))
+    for op, is_allowed in pairs({ read = true, write = false, exec = false }) do
+      local answer = assert(policy:why(op, b.workspace .. "/.env.local"))
+      -- Without mounts nothing makes it empty, and the report says so.
+      if answer.clause == "ignored" then
+        assert.equal(is_allowed, answer.allowed, op)
+        assert.equal(".env*, keys and passwords of services", answer.reason)
+        assert.matches("in%-place%.lua:%d+$", answer.from[1])
+        assert.matches("lists%.lua$", answer.from[2])
+      end
+    end
+    local ignored = require("procage.ignored")
+    assert.equal(".env*", ignored.pattern_of(".ENV", { "*.pem", ".env*" }))
+    assert.is_nil(ignored.pattern_of("env", { "*.pem", ".env*" }))
+  end)
+
   it("reads as lines", function()
     local b <close> = grown()
     local text = table.concat(why.lines(ask(b, "read", b.home .. "/.ssh/id")), "\n")

@@ -245,6 +245,7 @@ local RUN = {
     flags = "-q --quiet",
     help = "Say nothing of gaps, refusals and how the command ended; what it did to files is told all the same.",
   },
+  { flags = "-v --verbose", help = "What each gap of this machine means, and what would lift it; else they are one line." },
 }
 
 local function join(...)
@@ -682,6 +683,7 @@ local function request_options(parsed)
     env = parsed.env or {},
     json = parsed.json or false,
     quiet = parsed.quiet or false,
+    verbose = parsed.verbose or false,
     sandbox = {
       sandbox_mode = parsed.sandbox,
       sandbox_net = parsed.sandbox_net,

@@ -2,6 +2,8 @@
 
 local answers = require("procage.later")("procage.answers")
 local core = require("procage.core")
+local quote = require("procage.later")("procage.quote")
+local reports = require("procage.report")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
 local writer = require("procage.writer")
@@ -46,8 +48,8 @@ end
 
 --- How it ended, where the status alone leaves one guessing.
 local function tell_ending(outcome)
-  if outcome.timed_out then
-    writer.err(("procage-lua: ended by the time limit after %.1f s"):format(outcome.duration_ms / 1000))
+  if outcome.limit then
+    writer.err("procage-lua: ", outcome.limit.text)
   elseif outcome.signal and not outcome.cancelled_by then
     writer.err(("procage-lua: ended by signal %d"):format(outcome.signal))
   end
@@ -82,6 +84,43 @@ local function tell_denials(denials)
   if denials.more > 0 then
     writer.err("procage-lua: ", paint(RED, "refused"), (": %d more"):format(denials.more))
   end
+end
+
+--- Whom to ask what decides: of the refusals and the files that were moved the first of each.
+local function tell_why(outcome)
+  local questions = {}
+  for _, line in ipairs(outcome.denials.denied) do
+    questions[1] = questions[1] or line.why
+  end
+  for _, entry in ipairs(outcome.appeared) do
+    local is_plain = not entry.path:find("[%c\127]")
+    if is_plain then
+      questions[#questions + 1] = "write " .. quote.shell(entry.path)
+      break
+    end
+  end
+  for _, question in ipairs(questions) do
+    writer.err("procage-lua: what decides, and why (with this run's options): procage-lua why ", question)
+  end
+end
+
+--- What there is to be told after a run: gaps are the same each time, and one line unless more is asked for.
+---@return string[]
+local function notices_of(outcome, chosen)
+  if chosen.quiet then
+    -- What this command did is told all the same.
+    return outcome.events
+  elseif chosen.verbose then
+    return outcome.notices
+  end
+  local is_gap, told = {}, { reports.summary(outcome.report) }
+  for _, line in ipairs(reports.notices(outcome.report)) do
+    is_gap[line] = true
+  end
+  for _, line in ipairs(outcome.notices) do
+    told[#told + 1] = not is_gap[line] and line or nil
+  end
+  return told
 end
 
 ---@param request procage.cli.Request
@@ -120,14 +159,17 @@ return function(request)
   end
 
   status = statuses.of(outcome)
-  -- Quiet is about gaps, which do not change from run to run; what this command did is told all the same.
-  local told = made.is_silent and {} or chosen.quiet and outcome.events or outcome.notices
-  for _, notice in ipairs(told) do
+  for _, notice in ipairs(made.is_silent and {} or notices_of(outcome, chosen)) do
     writer.err(notice)
   end
-  if status ~= 0 and not chosen.quiet then
+  if (status ~= 0 or outcome.limit) and not chosen.quiet then
     tell_ending(outcome)
+  end
+  if status ~= 0 and not chosen.quiet then
     tell_denials(outcome.denials)
+  end
+  if not chosen.quiet and (status ~= 0 or #outcome.appeared > 0) then
+    tell_why(outcome)
   end
   if outcome.output_error then
     writer.err("procage-lua: output is lost: ", outcome.output_error)

@@ -7,6 +7,7 @@ local executables = require("procage.executable")
 local later = require("procage.later")
 local path = require("procage.path")
 local private = require("procage.private")
+local quote = require("procage.quote")
 local running = require("procage.running")
 local settle = require("procage.runner.settle")
 
@@ -74,7 +75,12 @@ local function explain_exec(self, cmd, cwd, message, code)
     return cmd[1] .. ": the program that it names on its first line, or its loader, is not there"
   end
   local change = answer.change and "; to allow it: " .. answer.change.flag or ""
-  return ("%s: command not found: %s%s"):format(cmd[1], answer.note or "not to be seen by the run", change)
+  return ("%s: command not found: %s%s; what decides: procage-lua why exec %s"):format(
+    cmd[1],
+    answer.note or "not to be seen by the run",
+    change,
+    quote.shell(named)
+  )
 end
 
 --- Starts it with `go`, when what the report says is tolerated.
