@@ -21,6 +21,12 @@ target_compile_options(stray PRIVATE -O1 -pthread -Wall -Wextra -fno-sanitize=al
 target_link_options(stray PRIVATE -pthread -fno-sanitize=all)
 set_target_properties(stray PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
+# A tracer of what a host starts.
+add_executable(orphan ${support}/orphan.c)
+target_compile_options(orphan PRIVATE -O1 -Wall -Wextra -Wshadow -Wconversion -fno-sanitize=all)
+target_link_options(orphan PRIVATE -fno-sanitize=all)
+set_target_properties(orphan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
 if(PROCAGE_SANITIZE)
   add_executable(lua_driver ${support}/lua_driver.c)
   target_link_libraries(lua_driver PRIVATE procage_flags PkgConfig::LUA)

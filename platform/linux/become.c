@@ -114,7 +114,7 @@ static void become(const struct pc_plan *plan, struct pc_image *image, int rules
 		return;
 	}
 	if (pc_enter(image, ruleset_fd, failed) == 0)
-		pc_become_command(image, ruleset_fd, false, failed);
+		pc_become_command(image, ruleset_fd, false, -1, failed);
 }
 
 int pc_become(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,

@@ -88,8 +88,9 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
  * Descriptors 0 to 2 are the command's already, everything above is closed here.
  *
  * is_in_cgroup: cloned into the run's cgroup, if there is one, and need not move
+ * gate_fd: open until exec, by which init learns of it, and never after a host that has gone before; -1: no init, and no host
  */
-void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, struct pc_status *failed);
+void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, int gate_fd, struct pc_status *failed);
 
 /* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */
 int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);

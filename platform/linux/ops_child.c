@@ -10,7 +10,9 @@
 #include "sys.h"
 
 #include <asm/fcntl.h>
+#include <linux/poll.h>
 #include <linux/prctl.h>
+#include <linux/time_types.h>
 
 #define AT_CWD		 (-100)
 #define AT_REMOVEDIR_BIT 0x200
@@ -19,6 +21,7 @@
 #define E_EXIST		 17
 #define E_ISDIR		 21
 #define E_INVAL		 22
+#define E_PIPE		 32
 #define E_NAMETOOLONG	 36
 #define E_STALE		 116
 
@@ -396,8 +399,9 @@ static int exec_first(const struct pc_image *image)
 	return refused;
 }
 
-/* Where the child keeps the way to the host until it execs. */
+/* What the child keeps until it execs: the way to the host, and what tells init of the exec. */
 #define LISTENER_SOCKET 3
+#define GATE		4
 
 /* Source: pts(4), ioctl_tty(2); TIOCGPTPEER, Linux 4.13. */
 #define TIOCSPTLCK_NR  0x40045431
@@ -458,8 +462,21 @@ static int open_terminal(void)
 	return rc < 0 ? rc : place_terminal(terminal);
 }
 
-/* The command's signals and streams, and nothing else but, close-on-exec, the socket that the listener goes through. */
-static int shed_descriptors(const struct pc_image *image)
+/*
+ * The host may have been killed since it gave its word, and its last messages to nobody do not start a command. What is killed
+ * after this init sees, which is awake and ends what has not been executed yet.
+ */
+static int check_host(void)
+{
+	const struct __kernel_timespec at_once = { 0 };
+	struct pollfd control = { .fd = PC_INIT_CONTROL };
+	long rc = pc_sys5(__NR_ppoll, pc_ptr(&control), 1, pc_ptr(&at_once), 0, 0);
+
+	return rc > 0 ? -E_PIPE : (int)rc;
+}
+
+/* The command's signals and streams, and nothing else but, close-on-exec, the two above. */
+static int shed_descriptors(const struct pc_image *image, int gate_fd)
 {
 	int rc;
 
@@ -469,10 +486,16 @@ static int shed_descriptors(const struct pc_image *image)
 		rc = (int)pc_sys3(__NR_ioctl, 0, TIOCSCTTY_NR, 0);
 	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
 		rc = open_null_stdin();
-	if (rc < 0 || !(image->flags & PC_IMAGE_BROKER))
+	if (rc < 0 || gate_fd < 0)
 		return rc < 0 ? rc : pc_close_from(3);
-	rc = (int)pc_sys3(__NR_dup3, PC_INIT_LISTENER, LISTENER_SOCKET, O_CLOEXEC);
-	return rc < 0 ? rc : pc_close_from(LISTENER_SOCKET + 1);
+	rc = check_host();
+	if (rc == 0 && image->flags & PC_IMAGE_BROKER)
+		rc = (int)pc_sys3(__NR_dup3, PC_INIT_LISTENER, LISTENER_SOCKET, O_CLOEXEC);
+	else if (rc == 0)
+		rc = pc_sys_close(LISTENER_SOCKET);
+	if (rc >= 0)
+		rc = (int)pc_sys3(__NR_dup3, gate_fd, GATE, O_CLOEXEC);
+	return rc < 0 ? rc : pc_close_from(GATE + 1);
 }
 
 static int install_filter(const struct walk *walk, const struct pc_op *op)
@@ -494,7 +517,7 @@ static int enter_cgroup(void)
 	return rc < 0 ? (int)rc : 0;
 }
 
-void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, struct pc_status *failed)
+void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, int gate_fd, struct pc_status *failed)
 {
 	struct walk walk = { .ruleset_fd = ruleset_fd };
 	const struct pc_op *ops;
@@ -521,7 +544,7 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_
 			return;
 		}
 	}
-	rc = shed_descriptors(image);
+	rc = shed_descriptors(image, gate_fd);
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
 		return;

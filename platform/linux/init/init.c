@@ -33,6 +33,7 @@ struct init {
 	struct pc_image *image;
 	struct pc_status failed; /* written by the command's child, whose memory this is until it execs */
 	int ruleset_fd;
+	int gate_fd;	 /* in the command's process, until it execs */
 	int command;	 /* pid, 0 once reaped */
 	int children_fd; /* without a PID namespace: the list of our children */
 	bool ended;
@@ -139,41 +140,90 @@ static int command_main(void *arg)
 {
 	struct init *init = arg;
 
-	pc_become_command(init->image, init->ruleset_fd, init->is_in_cgroup, &init->failed);
+	pc_become_command(init->image, init->ruleset_fd, init->is_in_cgroup, init->gate_fd, &init->failed);
 	return 127;
 }
 
+/* It has init's memory until it execs, and init goes on: it touches nothing meanwhile that is the command's to write or read. */
 static long clone_command(struct init *init)
 {
-	static const unsigned long flags = CLONE_VM | CLONE_VFORK;
 	long pid;
 
 	if (init->image->flags & PC_IMAGE_CGROUP) {
 		init->is_in_cgroup = true;
-		pid = pc_clone_into_cgroup(flags, command_stack, sizeof(command_stack), PC_INIT_CGROUP, command_main, init);
+		pid = pc_clone_into_cgroup(CLONE_VM, command_stack, sizeof(command_stack), PC_INIT_CGROUP, command_main, init);
 		if (pid > 0)
 			return pid;
 		/* A container's filter knows no clone3(2): then the command moves itself, or fails by what is in its way. */
 		init->is_in_cgroup = false;
 	}
-	return pc_clone_call(flags | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init, NULL);
+	return pc_clone_call(CLONE_VM | SIG_CHLD, command_stack + sizeof(command_stack), NULL, command_main, init, NULL);
 }
 
-static void start_command(struct init *init)
+/* Above the numbers that are closed once the command runs: it may have got one of a stream that is not there. */
+static int lift(int fd)
+{
+	int rc;
+
+	if (fd < 0 || fd >= PC_INIT_FREE)
+		return fd;
+	rc = pc_sys_fcntl(fd, F_DUPFD_CLOEXEC, PC_INIT_FREE);
+	pc_sys_close(fd);
+	return rc;
+}
+
+/* A pipe whose other end is the command's process's alone: it closes when that execs, or ends. */
+static int open_gate(struct init *init)
+{
+	int pair[2], rc;
+
+	rc = (int)pc_sys2(__NR_pipe2, pc_ptr(pair), O_CLOEXEC);
+	if (rc < 0)
+		return rc;
+	rc = lift(pair[0]);
+	init->gate_fd = lift(pair[1]);
+	return rc < 0 ? rc : init->gate_fd < 0 ? init->gate_fd : rc;
+}
+
+/*
+ * Whether the command's process has come through the gate while the host was there. A host that is killed before has a command
+ * that never runs: who only slept until the exec (vfork) would see it too late.
+ */
+static bool await_exec(int gate)
+{
+	struct pollfd polled[2] = { { .fd = gate }, { .fd = PC_INIT_CONTROL } };
+	long rc;
+
+	do {
+		rc = pc_sys5(__NR_ppoll, pc_ptr(polled), 2, 0, 0, 0);
+	} while (rc == -E_INTR);
+	return rc > 0 && !polled[1].revents;
+}
+
+/* False: the host has gone, and what was begun is to end. */
+static bool start_command(struct init *init)
 {
 	struct pc_status started = { .kind = PC_STATUS_STARTED };
 	long pid;
+	int gate;
 
 	if (init->image->flags & PC_IMAGE_BROKER)
 		start_broker(init);
+	gate = open_gate(init);
+	if (gate < 0)
+		fail(PC_STEP_INIT, gate);
 	pid = clone_command(init);
 	if (pid < 0)
 		fail(PC_STEP_CLONE, (int)pid);
+	init->command = (int)pid;
+	pc_sys_close(init->gate_fd);
+	if (!await_exec(gate))
+		return false;
+	pc_sys_close(gate);
 	if (init->failed.kind) {
 		report(&init->failed);
 		pc_sys_exit(1);
 	}
-	init->command = (int)pid;
 	report(&started);
 	/* The command's own streams: the host must see them end when the command's side ends, not ours. */
 	pc_sys_close(0);
@@ -184,6 +234,7 @@ static void start_command(struct init *init)
 	pc_sys_close(PC_INIT_LISTENER);
 	pc_sys_close(PC_INIT_CGROUP_PROCS);
 	pc_sys_close(PC_INIT_CGROUP);
+	return true;
 }
 
 static uint64_t microseconds(const struct __kernel_old_timeval *t)
@@ -275,15 +326,14 @@ static void serve(struct init *init)
 
 	/* Every signal is blocked since before the clone; SIGCHLD arrives here. */
 	fd = pc_sys4(__NR_signalfd4, -1, pc_ptr(&mask), sizeof(mask), O_CLOEXEC | O_NONBLOCK);
-	/* Above the numbers that are closed once the command runs: it may have got one of a stream that is not there. */
-	if (fd >= 0)
-		fd = pc_sys_fcntl((int)fd, F_DUPFD_CLOEXEC, PC_INIT_FREE);
+	fd = lift((int)fd);
 	if (fd < 0)
 		fail(PC_STEP_INIT, (int)fd);
 	polled[1] = (struct pollfd) { .fd = (int)fd, .events = POLLIN };
 
 	await_go();
-	start_command(init);
+	if (!start_command(init))
+		return;
 	for (;;) {
 		reap(init);
 		if (init->ended)
@@ -349,15 +399,7 @@ static void hurry(void)
  */
 static int open_children(void)
 {
-	int fd, rc;
-
-	fd = pc_sys_openat(AT_CWD, "/proc/thread-self/children", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	/* Above the numbers that are closed once the command runs. */
-	rc = pc_sys_fcntl(fd, F_DUPFD_CLOEXEC, PC_INIT_FREE);
-	pc_sys_close(fd);
-	return rc;
+	return lift(pc_sys_openat(AT_CWD, "/proc/thread-self/children", O_RDONLY | O_CLOEXEC, 0));
 }
 
 /*
