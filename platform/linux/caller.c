@@ -1,5 +1,6 @@
 #include "caller.h"
 #include "cleanup.h"
+#include "../platform.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,12 @@ void pc_caller_name(uint32_t tid, char *name, size_t room)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, name, room - 1);
 	name[n > 0 ? n - 1 : 0] = '\0'; /* without the newline */
+}
+
+void pc_caller_describe(const struct pc_waiting *waiting, struct pc_denial *denial)
+{
+	pc_call_name(waiting->number, denial->call, sizeof(denial->call));
+	pc_caller_name(waiting->tid, denial->process, sizeof(denial->process));
 }
 
 /* The number that a line of /proc/tid/status holds, by its format for sscanf(3); or -errno. */

@@ -16,6 +16,17 @@ void pc_call_name(int number, char *name, size_t room);
 /* For people to read: the process may be gone, or rename itself. Empty when there is none. */
 void pc_caller_name(uint32_t tid, char *name, size_t room);
 
+/* Who waits for an answer, and to what call. */
+struct pc_waiting {
+	int number;
+	uint32_t tid;
+};
+
+struct pc_denial;
+
+/* Says in a record who was refused which call. Before he is answered: it costs a look into /proc, which allowed calls spare. */
+void pc_caller_describe(const struct pc_waiting *waiting, struct pc_denial *denial);
+
 /* A copy of a descriptor of the caller's; or -errno. Source: pidfd_getfd(2), Linux 5.6. */
 int pc_caller_descriptor(uint32_t tid, int fd);
 

@@ -24,7 +24,8 @@
 struct pc_name_pending {
 	uint64_t id;
 	bool is_inherited; /* the descriptor outlives an exec */
-	struct pc_denial denial;
+	struct pc_waiting waiting;
+	struct pc_denial denial; /* in case it is refused, and not yet described */
 };
 
 struct pc_name_calls {
@@ -365,7 +366,11 @@ int pc_name_calls_send(struct pc_name_calls *open, const struct seccomp_notif *r
 	if (rc < 0)
 		return rc;
 	pending = &open->pending[open->count++];
-	*pending = (struct pc_name_pending) { .id = request->id, .denial = *denial };
+	*pending = (struct pc_name_pending) {
+		.id = request->id,
+		.waiting = { .number = request->data.nr, .tid = request->pid },
+		.denial = *denial,
+	};
 	pending->is_inherited = !(open->request.flags & O_CLOEXEC);
 	/* Cut to what a record holds. */
 	name = made_name(&open->request);
@@ -425,12 +430,15 @@ bool pc_name_calls_settle(struct pc_name_calls *open, const struct pc_names_repl
 		return false;
 	pending = open->pending[i];
 	open->pending[i] = open->pending[--open->count];
+	if (reply->is_refused) {
+		*denial = pending.denial;
+		denial->error = -reply->error;
+		pc_caller_describe(&pending.waiting, denial);
+	}
 	if (reply->error || fd < 0)
 		answer(open, pending.id, reply->error);
 	else
 		give(open, &pending, fd);
-	*denial = pending.denial;
-	denial->error = -reply->error;
 	return reply->is_refused != 0;
 }
 

@@ -38,7 +38,8 @@ struct pending {
 	bool is_pair_inherited;
 	bool is_answered; /* and goes on: only the place is still taken */
 	struct pc_loopback_note note;
-	struct pc_denial denial; /* in case it is refused */
+	struct pc_waiting waiting;
+	struct pc_denial denial; /* in case it is refused, and not yet described */
 };
 
 struct pc_notify {
@@ -83,11 +84,16 @@ static void record(struct pc_notify *notify, const struct pc_denial *denial)
 	denials->list[denials->count++].count = 1;
 }
 
-static void describe(struct pc_denial *denial, const struct seccomp_notif *request)
+static struct pc_waiting waiting_for(const struct seccomp_notif *request)
 {
-	*denial = (struct pc_denial) { .args = { request->data.args[0], request->data.args[1], request->data.args[2] } };
-	pc_call_name(request->data.nr, denial->call, sizeof(denial->call));
-	pc_caller_name(request->pid, denial->process, sizeof(denial->process));
+	return (struct pc_waiting) { .number = request->data.nr, .tid = request->pid };
+}
+
+static void record_refusal(struct pc_notify *notify, const struct pc_waiting *waiting, struct pc_denial *denial, int error)
+{
+	denial->error = error;
+	pc_caller_describe(waiting, denial);
+	record(notify, denial);
 }
 
 /* ---- answers -------------------------------------------------------------------------------------------------------------- */
@@ -272,23 +278,22 @@ static int read_surroundings(const struct seccomp_notif *request, struct pc_brok
 	return 0;
 }
 
-static int judge(struct pc_notify *notify, int socket, struct pc_broker_request *to, struct pc_loopback_note *note,
-		 struct pc_denial *denial)
+static int judge(struct pc_notify *notify, const struct seccomp_notif *request, int socket, struct pc_broker_request *to,
+		 struct pc_loopback_note *note, struct pc_denial *denial)
 {
+	const struct pc_waiting waiting = waiting_for(request);
 	int rc;
 
 	if (!notify->loopback)
 		return to->op == PC_BROKER_CONNECT ? 0 : -EACCES;
 	rc = pc_loopback_judge(notify->loopback, notify->broker_fd, socket, to, note);
-	if (rc < 0 && note->is_refused) {
-		denial->error = -rc;
-		record(notify, denial);
-	}
+	if (rc < 0 && note->is_refused)
+		record_refusal(notify, &waiting, denial, -rc);
 	return rc;
 }
 
-static int pass_on(struct pc_notify *notify, const struct pc_broker_request *to, int socket, int directory,
-		   const struct pc_loopback_note *note, const struct pc_denial *denial)
+static int pass_on(struct pc_notify *notify, const struct seccomp_notif *request, const struct pc_broker_request *to,
+		   int socket, int directory, const struct pc_loopback_note *note, const struct pc_denial *denial)
 {
 	struct pending *pending = add_pending(notify);
 	int rc;
@@ -299,7 +304,7 @@ static int pass_on(struct pc_notify *notify, const struct pc_broker_request *to,
 			pc_loopback_settle(notify->loopback, note, NULL);
 		return rc;
 	}
-	*pending = (struct pending) { .id = to->id, .note = *note, .denial = *denial };
+	*pending = (struct pending) { .id = to->id, .note = *note, .waiting = waiting_for(request), .denial = *denial };
 	notify->pending_count++;
 	return 0;
 }
@@ -325,8 +330,8 @@ static int mediate(struct pc_notify *notify, const struct seccomp_notif *request
 	/* What was copied may have been another process's, if the caller died and its number was given anew. */
 	if (!is_alive(notify, request->id))
 		return -ESRCH;
-	rc = judge(notify, socket, &to, &note, denial);
-	return rc < 0 ? rc : pass_on(notify, &to, socket, directory, &note, denial);
+	rc = judge(notify, request, socket, &to, &note, denial);
+	return rc < 0 ? rc : pass_on(notify, request, &to, socket, directory, &note, denial);
 }
 
 /*
@@ -357,7 +362,8 @@ static int make_name(struct pc_notify *notify, const struct seccomp_notif *reque
 static void serve_request(struct pc_notify *notify, const struct seccomp_notif *request)
 {
 	uint32_t would = pc_filter_answer(notify->answers, notify->answer_count, &request->data);
-	struct pc_denial denial;
+	struct pc_denial denial = { .args = { request->data.args[0], request->data.args[1], request->data.args[2] } };
+	const struct pc_waiting waiting = waiting_for(request);
 	int rc;
 
 	if (would == (SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_OBSERVE)) {
@@ -370,7 +376,6 @@ static void serve_request(struct pc_notify *notify, const struct seccomp_notif *
 			answer(notify, request->id, rc);
 		return;
 	}
-	describe(&denial, request);
 	if (would == (SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME)) {
 		rc = make_name(notify, request, &denial);
 		if (rc < 0)
@@ -384,8 +389,8 @@ static void serve_request(struct pc_notify *notify, const struct seccomp_notif *
 		return;
 	}
 	/* ERRNO; any other answer than that cannot be, and is refused. */
-	denial.error = (would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(would & SECCOMP_RET_DATA) : EPERM;
-	record(notify, &denial);
+	record_refusal(notify, &waiting, &denial,
+		       (would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(would & SECCOMP_RET_DATA) : EPERM);
 	answer(notify, request->id, -denial.error);
 }
 
@@ -437,10 +442,8 @@ static void settle(struct pc_notify *notify, const struct pc_broker_reply *reply
 		 * No route: in a network namespace of the run's own that is its wall, and Lua knows whether it has one. EACCES:
 		 * Landlock's rules for ports, which hold for the broker too.
 		 */
-		if (reply->is_refused || error == -ENETUNREACH || error == -EACCES) {
-			pending->denial.error = -error;
-			record(notify, &pending->denial);
-		}
+		if (reply->is_refused || error == -ENETUNREACH || error == -EACCES)
+			record_refusal(notify, &pending->waiting, &pending->denial, -error);
 		if (!pending->is_answered)
 			answer(notify, reply->id, error);
 		pending->is_answered = true;

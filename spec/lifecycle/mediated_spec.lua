@@ -39,6 +39,68 @@ describe("a thousand connections that wait for a full backlog", function()
   end)
 end)
 
+--- Connections that are made at once, and those that have to wait: nothing tells them apart but the time that they take.
+local WAITS = [[
+import errno, fcntl, os, socket, struct, threading, time
+def timed(s, at):
+    began = time.time()
+    try: s.connect(at); how = "ok"
+    except OSError as e: how = errno.errorcode[e.errno]
+    return how, time.time() - began
+def modes(s):
+    return fcntl.fcntl(s, fcntl.F_GETFL), s.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16)
+def sock(timeout=None):
+    s = socket.socket(FAMILY)
+    if timeout: s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, timeout))
+    return s
+server = sock(); server.bind(ADDRESS); at = server.getsockname(); server.listen(0)
+first = sock(250000); before = modes(first)
+print("at once", timed(first, at)[0], modes(first) == before)
+held = [first] # and the backlog is full
+timid = sock(250000); how, took = timed(timid, at); print("timid", how, 0.2 < took < 10)
+hasty = sock(); hasty.setblocking(False); how, took = timed(hasty, at); print("hasty", how, took < 5)
+def accept():
+    time.sleep(0.7)
+    while True: held.append(server.accept()[0])
+threading.Thread(target=accept, daemon=True).start()
+patient = sock(); before = modes(patient); how, took = timed(patient, at)
+print("patient", how, took > 0.3, modes(patient) == before, patient.getpeername() == at)
+]]
+
+describe("a connection to a full backlog", function()
+  local function try(family, address)
+    local b <close> = box.new()
+    local code = WAITS:gsub("FAMILY", "socket." .. family):gsub("ADDRESS", address)
+    local control = b:run_unconfined(python(code))
+    os.remove(b:path("workspace/full"))
+    local outcome = b:run(python(code))
+    return control, outcome
+  end
+
+  it("waits as it would without anybody between, and leaves the socket as it was: Unix", function()
+    local control, outcome = try("AF_UNIX", '"full"')
+    assert.matches("^at once ok True\ntimid EAGAIN True\nhasty EAGAIN True\npatient ok True True True\n$", control.stdout)
+    if box.report_row(outcome, "sockets").id == "unix" then
+      return assert.not_equal(0, outcome.status)
+    end
+    assert.equal(control.stdout, outcome.stdout, outcome.stderr)
+  end)
+
+  it("waits as it would without anybody between, and leaves the socket as it was: TCP", function()
+    local control, outcome = try("AF_INET", '("127.0.0.1", 0)')
+    assert.matches(
+      "^at once ok True\ntimid EINPROGRESS True\nhasty EINPROGRESS True\npatient ok True True True\n$",
+      control.stdout
+    )
+    local row = box.report_row(outcome, "network")
+    local mechanisms = " " .. table.concat(row.mechanisms, " ") .. " "
+    if not mechanisms:find(" netns ", 1, true) and not mechanisms:find(" mediated-loopback ", 1, true) then
+      return assert.not_equal(0, outcome.status)
+    end
+    assert.equal(control.stdout, outcome.stdout, outcome.stderr)
+  end)
+end)
+
 --- Connects again and again to a name that leads to its own server and, in between, to one outside.
 local FLIP = [[
 import os, socket, threading, time
