@@ -1,4 +1,5 @@
 local options = require("procage.cli.options")
+local values = require("procage.cli.values")
 
 local function parse(...)
   return options.parse({ ... })
@@ -155,17 +156,17 @@ end)
 
 describe("--net", function()
   it("takes the words of the Profile", function()
-    assert.equal("none", options.network("none"))
-    assert.equal("loopback", options.network("loopback"))
-    assert.equal("all", options.network("all"))
-    assert.same({ ports = { 443, 8080 } }, options.network("ports:443,8080"))
-    assert.same({ ports = { 1, 65535 } }, options.network("ports:1,65535"))
+    assert.equal("none", values.network("none"))
+    assert.equal("loopback", values.network("loopback"))
+    assert.equal("all", values.network("all"))
+    assert.same({ ports = { 443, 8080 } }, values.network("ports:443,8080"))
+    assert.same({ ports = { 1, 65535 } }, values.network("ports:1,65535"))
   end)
 
   it("refuses anything else by name", function()
     local wrong = { "", "off", "NONE", "ports", "ports:", "ports:0", "ports:65536", "ports:1,", "ports:0x50", "ports:-1" }
     for _, text in ipairs(wrong) do
-      local network, message = options.network(text)
+      local network, message = values.network(text)
       assert.is_nil(network)
       assert.matches("--net: ", message, 1, true)
     end
@@ -174,16 +175,16 @@ end)
 
 describe("--timeout", function()
   it("takes seconds and gives milliseconds", function()
-    assert.equal(60000, options.timeout("60"))
-    assert.equal(1500, options.timeout("1.5"))
-    assert.equal(250, options.timeout(".25"))
-    assert.equal(1, options.timeout("0.0001"))
-    assert.equal("integer", math.type(options.timeout("1.5")))
+    assert.equal(60000, values.timeout("60"))
+    assert.equal(1500, values.timeout("1.5"))
+    assert.equal(250, values.timeout(".25"))
+    assert.equal(1, values.timeout("0.0001"))
+    assert.equal("integer", math.type(values.timeout("1.5")))
   end)
 
   it("refuses zero, signs, words and what no clock holds", function()
     for _, text in ipairs({ "", "0", "0.0", "-1", "+1", "1e3", "0x10", "inf", "nan", "5m", "1.", "99999999999" }) do
-      local timeout_ms, message = options.timeout(text)
+      local timeout_ms, message = values.timeout(text)
       assert.is_nil(timeout_ms)
       assert.matches("--timeout: ", message, 1, true)
     end
@@ -193,9 +194,9 @@ end)
 describe("--git", function()
   it("takes the three modes and nothing else", function()
     for _, mode in ipairs({ "read", "commit", "write" }) do
-      assert.equal(mode, options.git(mode))
+      assert.equal(mode, values.git(mode))
     end
-    local git, message = options.git("push")
+    local git, message = values.git("push")
     assert.is_nil(git)
     assert.matches("--git: 'push'", message, 1, true)
   end)

@@ -1,28 +1,13 @@
 --- The subcommands around the sandbox: what they take, and their help. guard.lua, mask.lua and classify.lua beside this file do
 --- them.
 
+local list = require("procage.list")
+local option = require("procage.cli.option")
+
 local M = {}
 
-local function text(flag)
-  return function(value)
-    if value == "" then
-      return nil, flag .. ": the value is empty"
-    end
-    return value
-  end
-end
-
----@type procage.cli.Option
-local HELP = { flags = "-h --help", help = "Show this help and do nothing else." }
----@type procage.cli.Option
-local JSON = { flags = "--json", help = "Print JSON on standard output." }
----@type procage.cli.Option
-local ROOT = {
-  flags = "--root",
-  arg = "<dir>",
-  convert = text("--root"),
-  help = "The workspace; default: the directory you are in.",
-}
+local JSON = option.switch("--json", "Print JSON on standard output.")
+local ROOT = option.text("--root", "<dir>", "The workspace; default: the directory you are in.")
 
 ---@type procage.cli.Command[]
 local commands = {
@@ -34,31 +19,16 @@ local commands = {
     takes = "words",
     options = {
       ROOT,
-      {
-        flags = "--protect",
-        arg = "<pattern>",
-        many = true,
-        convert = text("--protect"),
-        help = "A path or pattern (*, ?, [a-z], ** for directories) from the workspace, / or ~/; may be repeated.",
-      },
-      { flags = "--in-place", help = "HEAD, its branch and the index must stay as they are." },
-      { flags = "--tree", help = "The content of every file that git tracks must stay." },
-      { flags = "--no-git", help = "Leave out git's configuration, hooks, info and refs." },
-      {
-        flags = "--own-ref",
-        arg = "<pattern>",
-        many = true,
-        convert = text("--own-ref"),
-        help = "Refs that may move, as refs/heads/agent/*; may be repeated.",
-      },
-      {
-        flags = "--output",
-        arg = "<file>",
-        convert = text("--output"),
-        help = "snapshot: write it to this file, which must not be there yet; default: standard output.",
-      },
+      option.texts("--protect", "<pattern>",
+        "A path or pattern (*, ?, [a-z], ** for directories) from the workspace, / or ~/; may be repeated."),
+      option.switch("--in-place", "HEAD, its branch and the index must stay as they are."),
+      option.switch("--tree", "The content of every file that git tracks must stay."),
+      option.switch("--no-git", "Leave out git's configuration, hooks, info and refs."),
+      option.texts("--own-ref", "<pattern>", "Refs that may move, as refs/heads/agent/*; may be repeated."),
+      option.text("--output", "<file>",
+        "snapshot: write it to this file, which must not be there yet; default: standard output."),
       JSON,
-      HELP,
+      option.HELP,
     },
     epilog = [[
 A snapshot is JSON. Keep it where the command cannot write: one inside the workspace is refused.
@@ -78,32 +48,14 @@ Examples:
     summary = "Copy standard input to standard output without the secrets in it.",
     usage = "procage-lua mask [options] < <file>",
     options = {
-      {
-        flags = "--file",
-        arg = "<file>",
-        many = true,
-        convert = text("--file"),
-        help = "Mask the lines of this key file too; may be repeated.",
-      },
-      {
-        flags = "--name",
-        arg = "<pattern>",
-        many = true,
-        convert = text("--name"),
-        help = "Mask the values of further variables; may be repeated.",
-      },
-      {
-        flags = "--keep",
-        arg = "<name>",
-        many = true,
-        convert = text("--keep"),
-        help = "Show this variable's value all the same; may be repeated.",
-      },
-      { flags = "--no-env", help = "Mask no variables." },
-      { flags = "--no-files", help = "Do not look for known key files in the home directory and the workspace." },
+      option.texts("--file", "<file>", "Mask the lines of this key file too; may be repeated."),
+      option.texts("--name", "<pattern>", "Mask the values of further variables; may be repeated."),
+      option.texts("--keep", "<name>", "Show this variable's value all the same; may be repeated."),
+      option.switch("--no-env", "Mask no variables."),
+      option.switch("--no-files", "Do not look for known key files in the home directory and the workspace."),
       ROOT,
-      { flags = "--list", help = "Print the names of what would be masked, and why something is not, and read nothing." },
-      HELP,
+      option.switch("--list", "Print the names of what would be masked, and why something is not, and read nothing."),
+      option.HELP,
     },
     epilog = [[
 Masked are values of this program's variables with secret names (`procage-lua explain` lists the
@@ -126,16 +78,10 @@ local classify = {
   usage = "procage-lua classify [options] [--] <command> [<argument> ...] | classify [options] < <call.json>",
   takes = "words",
   options = {
-    {
-      flags = "--protect",
-      arg = "<pattern>",
-      many = true,
-      convert = text("--protect"),
-      help = "A protected input, as guard takes it: no call may change it; may be repeated.",
-    },
-    { flags = "--network", help = "The command asks for the network." },
+    option.texts("--protect", "<pattern>", "A protected input, as guard takes it: no call may change it; may be repeated."),
+    option.switch("--network", "The command asks for the network."),
     JSON,
-    HELP,
+    option.HELP,
   },
   epilog = [[
 Nothing runs. Without a command a call is read from standard input, or a list of calls: they are one session.
@@ -156,8 +102,7 @@ Examples:
 ---@param policy_options procage.cli.Option[]  what a policy is made of
 ---@return procage.cli.Command[]
 function M.commands(policy_options)
-  table.move(classify.options, 1, #classify.options, #policy_options + 1, classify.options)
-  table.move(policy_options, 1, #policy_options, 1, classify.options)
+  classify.options = list.append(list.append({}, policy_options), classify.options)
   return { commands[1], commands[2], classify }
 end
 
