@@ -20,17 +20,6 @@ local system_trees = {
   "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/proc", "/sys", "/dev", "/run", "/var",
 }
 
----@param list string[]
----@param home string
----@return string[]
-local function expand(list, home)
-  local expanded = {}
-  for i, item in ipairs(list) do
-    expanded[i] = path.expand_home(item, home)
-  end
-  return expanded
-end
-
 ---@param config procage.Config
 ---@param ctx procage.Context
 ---@param writes? boolean  for workspace-write.lua, which is this and the workspace
@@ -39,12 +28,12 @@ return function(config, ctx, writes)
   local p = profile.new({ workspace = ctx.workspace })
   local lift = rows.lift(config.lift, ctx)
 
-  p:allow_read(system_trees, ctx.workspace, ctx.git_files or {}, expand(config.readable, ctx.home))
-  p:hidden(rows.hidden(ctx, lift), expand(config.hidden, ctx.home))
+  p:allow_read(system_trees, ctx.workspace, ctx.git_files or {}, path.expand_homes(config.readable, ctx.home))
+  p:hidden(rows.hidden(ctx, lift), path.expand_homes(config.hidden, ctx.home))
   -- /dev/shm is where POSIX semaphores and shared memory are.
-  p:allow_write("/tmp", "/dev/shm", ctx.tmp or {}, expand(config.writable, ctx.home))
+  p:allow_write("/tmp", "/dev/shm", ctx.tmp or {}, path.expand_homes(config.writable, ctx.home))
   p:tmp("shared")
-  p:read_only(expand(config.read_only, ctx.home))
+  p:read_only(path.expand_homes(config.read_only, ctx.home))
   if not writes then
     -- Only where it lies in one of those does this add anything.
     p:read_only(ctx.workspace)
@@ -57,7 +46,7 @@ return function(config, ctx, writes)
 
   p:network(config.network)
   p:loopback(config.loopback)
-  p:sockets(expand(config.sockets, ctx.home))
+  p:sockets(path.expand_homes(config.sockets, ctx.home))
   p:env({ drop = rows.env_drop(lift, config.env.keep) })
   p:env(config.env)
   p:limits(config.limits)

@@ -20,17 +20,6 @@ local accepted = {
   "device_ioctl", "limits",
 }
 
----@param list string[]
----@param home string
----@return string[]
-local function expand(list, home)
-  local expanded = {}
-  for i, item in ipairs(list) do
-    expanded[i] = path.expand_home(item, home)
-  end
-  return expanded
-end
-
 ---@param config procage.Config
 ---@param ctx procage.Context
 ---@param lift? procage.Lift  of a policy that is made of this one and has lists of its own
@@ -40,13 +29,13 @@ return function(config, ctx, lift)
   lift = lift or rows.lift(config.lift, ctx)
 
   p:allow_read("/")
-  p:allow_read(expand(config.readable, ctx.home))
+  p:allow_read(path.expand_homes(config.readable, ctx.home))
   p:workspace(ctx.workspace)
-  p:allow_write(expand(config.writable, ctx.home))
-  p:read_only(expand(config.read_only, ctx.home))
+  p:allow_write(path.expand_homes(config.writable, ctx.home))
+  p:read_only(path.expand_homes(config.read_only, ctx.home))
 
   local hidden = rows.hidden(ctx, lift)
-  p:hidden(hidden, expand(config.hidden, ctx.home))
+  p:hidden(hidden, path.expand_homes(config.hidden, ctx.home))
   p:git(config.git)
   p:handoff(rows.handoff(lift, config.git))
   p:handoff_absent(config.handoff_absent)
@@ -57,7 +46,7 @@ return function(config, ctx, lift)
 
   p:network(config.network)
   p:loopback(config.loopback)
-  p:sockets(expand(config.sockets, ctx.home))
+  p:sockets(path.expand_homes(config.sockets, ctx.home))
 
   p:env({ drop = rows.env_drop(lift, config.env.keep), set = rows.env_set() })
   p:env(config.env)

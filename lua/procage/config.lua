@@ -6,6 +6,7 @@ local config_source = require("procage.config_source")
 local json = require("procage.json")
 local path = require("procage.path")
 local profile = require("procage.profile")
+local text_file = require("procage.text_file")
 
 ---@class procage.Config
 ---@field mode "auto"|"required"|"off"
@@ -270,9 +271,6 @@ function M.summary(problems)
   return ("%s (and %d more: procage-lua check FILE shows all)"):format(problems[1], #problems - 1)
 end
 
---- A file longer than this is no configuration.
-local MAX_BYTES = 1 << 20
-
 --- The same of a file, TOML or JSON as its name ends.
 ---@param file string
 ---@return procage.ConfigSource? source
@@ -282,18 +280,11 @@ function M.read_file(file)
   if not format then
     return nil, file .. ": a configuration's name ends in .toml or .json"
   end
-  local handle, message = io.open(file, "rb")
-  if not handle then
+  local text, message = text_file.read(file)
+  if not text then
     return nil, message
   end
-  local text, why = handle:read(MAX_BYTES + 1)
-  handle:close()
-  if why then
-    return nil, ("%s: %s"):format(file, why)
-  elseif text and #text > MAX_BYTES then
-    return nil, ("%s: longer than %d bytes"):format(file, MAX_BYTES)
-  end
-  return M.read(text or "", format, file)
+  return M.read(text, format, file)
 end
 
 --- Checks a configuration and completes it; a table that is given is left as it is.

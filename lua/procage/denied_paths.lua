@@ -2,6 +2,7 @@
 --- clause of the profile is in the way.
 
 local core = require("procage.core")
+local lists = require("procage.list")
 local path = require("procage.path")
 local places = require("procage.places")
 local startup = require("procage.startup")
@@ -109,7 +110,7 @@ end
 --- What each path is looked up in.
 local function view_of(policy)
   local view = places.of(policy)
-  view.verbs, view.read_only = verbs(), places.set(policy.fitted.read_only)
+  view.verbs, view.read_only = verbs(), lists.set(policy.fitted.read_only)
   view.above_hidden["/"] = #policy.fitted.hidden > 0 or nil
   return view
 end

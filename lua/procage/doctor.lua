@@ -8,6 +8,7 @@
 local attacks = require("procage.doctor.attacks")
 local claims_room = require("procage.doctor.claims")
 local core = require("procage.core")
+local helper = require("procage.doctor.helper")
 local path = require("procage.path")
 local paths = require("procage.paths")
 local resolve = require("procage.resolve")
@@ -43,7 +44,7 @@ local TIMEOUT_MS = 20000
 --- The name that the helper is started by where a profile starts programs of PATH alone.
 local HELPER <const> = "procage-doctor-helper"
 
---- A copy of the program where the run may execute it: a profile need not let it read where it is installed.
+--- A copy of the program where the run may execute it.
 ---@param t procage.doctor.Tree
 ---@param profile procage.Profile
 ---@return string? command  what to start
@@ -51,42 +52,19 @@ local HELPER <const> = "procage-doctor-helper"
 local function copy_program(t, program, profile)
   local is_named = profile.programs == "path"
   local directory = is_named and t.programs or t.workspace .. "/helper"
-  local copy = t:make_directory(directory) .. "/" .. HELPER
-  local line = ("cp -- %s %s && chmod 700 -- %s"):format(trees.quote(program), trees.quote(copy), trees.quote(copy))
-  if not os.execute(line) then
-    return nil, program .. ": cannot be copied to " .. copy
-  end
-  return is_named and HELPER or copy
+  local copy, message = helper.copy(program, t:make_directory(directory) .. "/" .. HELPER)
+  return copy and (is_named and HELPER or copy), message
 end
 
 --- The attacks as the helper reads them.
 ---@param list procage.doctor.Attack[]
 ---@return string
 local function tasks_of(list)
-  local parts = {}
+  local tasks = {}
   for i, attack in ipairs(list) do
-    parts[#parts + 1] = tostring(i)
-    for word = 1, 7 do
-      parts[#parts + 1] = attack.words[word] or ""
-    end
+    tasks[i] = attack.words
   end
-  return table.concat(parts, "\0") .. "\0"
-end
-
---- What the helper answered, by number.
----@param text string
----@return table<integer, procage.doctor.Answer>
-local function answers_of(text)
-  local answers = {}
-  for id, result, hex in text:gmatch("(%d+) (-?%d+) (%x*)\n") do
-    answers[math.tointeger(id)] = {
-      result = math.tointeger(result),
-      told = hex:gsub("%x%x", function(digits)
-        return string.char(tonumber(digits, 16))
-      end),
-    }
-  end
-  return answers
+  return helper.tasks(tasks)
 end
 
 -- ---- The two runs ----------------------------------------------------------------------------------------------------------
@@ -145,7 +123,7 @@ local function run_control(side, program)
   end
   local text = pipe:read("a")
   pipe:close()
-  return answers_of(text)
+  return helper.answers(text)
 end
 
 ---@param side procage.doctor.Side
@@ -172,7 +150,7 @@ local function run_confined(side, policy, program)
   for _, entry in ipairs(outcome.appeared) do
     side.tree.appeared[entry.path] = true
   end
-  return answers_of(outcome.stdout)
+  return helper.answers(outcome.stdout)
 end
 
 --- Which of a side's attacks came through.

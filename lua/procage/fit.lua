@@ -5,6 +5,7 @@
 
 local clauses = require("procage.clauses")
 local host_facts = require("procage.host")
+local lists = require("procage.list")
 local mechanisms = require("procage.mechanisms")
 local path = require("procage.path")
 local profiles = require("procage.profile")
@@ -132,14 +133,7 @@ end
 
 --- Both lists, sorted, each entry once.
 local function with(list, more)
-  local all, seen = {}, {}
-  for _, from in ipairs({ list, more }) do
-    for _, item in ipairs(from) do
-      if not seen[item] then
-        all[#all + 1], seen[item] = item, true
-      end
-    end
-  end
+  local all = lists.joined(list, more)
   table.sort(all)
   return all
 end

@@ -3,6 +3,7 @@
 --- or sent, no program gets to its first instruction, and nothing leaves this machine.
 
 local core = require("procage.core")
+local helpers = require("procage.doctor.helper")
 local paths = require("procage.paths")
 local private = require("procage.private")
 local resolve = require("procage.resolve")
@@ -50,10 +51,6 @@ function Helper:__close()
   private.remove(self.directory, self.lock)
 end
 
-local function quote(word)
-  return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
 --- A copy of the program, in a directory of its own that the run is then let read: where it is installed may be hidden.
 ---@param context table
 ---@return procage.KernelHelper? helper
@@ -76,30 +73,13 @@ local function make_helper(context, env)
     return nil, lock --[[@as string]]
   end
   local helper = setmetatable({ directory = directory, program = directory .. "/" .. HELPER, lock = lock, kept = {} }, Helper)
-  local line = ("cp -- %s %s && chmod 500 -- %s"):format(quote(program), quote(helper.program), quote(helper.program))
-  if not os.execute(line) then
+  local copied, why = helpers.copy(program, helper.program)
+  if not copied then
     helper:__close()
-    return nil, program .. ": cannot be copied to " .. directory
+    return nil, why
   end
   return helper
 end
-
---- What the helper answered, by number: 0 or an errno, or minus a signal; and what it told.
-local function answers_of(text)
-  local answers = {}
-  for id, result, hex in text:gmatch("(%d+) (-?%d+) (%x*)\n") do
-    answers[math.tointeger(id)] = {
-      result = math.tointeger(result),
-      told = hex:gsub("%x%x", function(digits)
-        return string.char(tonumber(digits, 16))
-      end),
-    }
-  end
-  return answers
-end
-
---- How many words each task of the helper has.
-local WORDS <const> = 6
 
 ---@param policy procage.Policy
 ---@param helper procage.KernelHelper
@@ -107,19 +87,12 @@ local WORDS <const> = 6
 ---@return table<integer, { result: integer, told: string }>? answers
 ---@return string? message
 local function ask(policy, helper, tasks)
-  local words = {}
-  for id, task in pairs(tasks) do
-    words[#words + 1] = tostring(id)
-    for i = 1, WORDS + 1 do
-      words[#words + 1] = task[i] or ""
-    end
-  end
   local outcome, message = policy:run({
     HELPER,
-    "__attack",
+    helpers.COMMAND,
     "test",
     env = { PATH = helper.directory .. ":" .. (policy.caller_env.PATH or "/usr/bin:/bin") },
-    stdin = #words > 0 and table.concat(words, "\0") .. "\0" or "\0",
+    stdin = helpers.tasks(tasks),
     timeout_ms = 30000,
   })
   if not outcome then
@@ -127,7 +100,7 @@ local function ask(policy, helper, tasks)
   elseif outcome.status ~= 0 then
     return nil, ("the helper ended with status %s: %s"):format(outcome.status or outcome.signal, outcome.stderr)
   end
-  return answers_of(outcome.stdout)
+  return helpers.answers(outcome.stdout)
 end
 
 -- ---- Tasks ------------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 local core = require("procage.core")
 local git = require("procage.git")
+local lists = require("procage.list")
 local path = require("procage.path")
 local places = require("procage.places")
 local startup = require("procage.startup")
@@ -72,9 +73,9 @@ local function view_of(policy)
   local view = places.of(policy) --[[@as procage.LearnView]]
   view.home = context.home ~= "/" and context.home or nil
   view.workspace = context.workspace
-  view.roots, view.names, view.own, view.system = {}, {}, places.set(OWN), places.set(SYSTEM)
-  view.temporary = places.set(policy.fitted.tmp ~= "shared" and TEMPORARY or {})
-  view.reads = policy.fitted.read ~= "all" and places.set(policy.fitted.read) or nil
+  view.roots, view.names, view.own, view.system = {}, {}, lists.set(OWN), lists.set(SYSTEM)
+  view.temporary = lists.set(policy.fitted.tmp ~= "shared" and TEMPORARY or {})
+  view.reads = policy.fitted.read ~= "all" and lists.set(policy.fitted.read) or nil
   view.startup = startup.of(policy)
   view.git = git.governing(context.workspace)
   for _, root in ipairs(survey.watch.roots) do
@@ -199,7 +200,7 @@ local function repository_of(target, view)
   return part_of_git(target), root ~= view.workspace and root or nil
 end
 
-local TRUSTED = places.set(git.trusted)
+local TRUSTED = lists.set(git.trusted)
 
 ---@class procage.Learning  what is put together while the paths are walked
 ---@field learned procage.Learned

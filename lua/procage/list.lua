@@ -27,6 +27,23 @@ function M.set(list)
   return set
 end
 
+--- Both lists in one, each entry once, in their order.
+---@generic T
+---@param list T[]
+---@param more T[]
+---@return T[]
+function M.joined(list, more)
+  local all, seen = {}, {}
+  for _, from in ipairs({ list, more }) do
+    for _, item in ipairs(from) do
+      if not seen[item] then
+        all[#all + 1], seen[item] = item, true
+      end
+    end
+  end
+  return all
+end
+
 --- Puts `more` at the end of `list`.
 ---@generic T
 ---@param list T[]

@@ -12,6 +12,7 @@
 local core = require("procage.core")
 local disk = require("procage.disk")
 local grants = require("procage.grants")
+local lists = require("procage.list")
 local path = require("procage.path")
 local tree = require("procage.tree")
 
@@ -51,14 +52,6 @@ M.operations = { "read", "write", "exec", "connect", "bind" }
 
 local lies_in, tree_of = path.lies_in, path.resolved_tree_of
 
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
-
 --- Who asks: the run has the caller's ids, and no capability to pass mode bits by.
 local function own_ids()
   local status = disk.read("/proc/self/status") or ""
@@ -77,7 +70,7 @@ end
 ---@param report procage.Row[]
 ---@return procage.View
 function M.view(fitted, host, survey, report)
-  local uses = set_of(fitted.mechanisms)
+  local uses = lists.set(fitted.mechanisms)
   local rights = grants.rights(core.landlock_bits().fs, host.landlock_abi)
   local masks = {}
   if uses["mask"] then
@@ -325,7 +318,7 @@ local function judge_device(view, op, name)
   local node = name:match("^/dev/([^/]+)$")
   if name == "/dev" then
     return op == "read" and yes("read", "/dev") or no("write")
-  elseif op ~= "exec" and node and set_of(grants.devices)[node] then
+  elseif op ~= "exec" and node and lists.set(grants.devices)[node] then
     return yes("read", name)
   elseif (name == "/dev/ptmx" or lies_in(name, "/dev/pts")) and view.uses["mount-tree"] then
     return op ~= "exec" and yes("read", name, "the run's own pseudo-terminals") or no("read", name)
@@ -334,7 +327,7 @@ local function judge_device(view, op, name)
 end
 
 local function judge_proc(view, op, name)
-  if set_of(view.survey.kernel_memory)[name] and view.uses["mount-tree"] then
+  if lists.set(view.survey.kernel_memory)[name] and view.uses["mount-tree"] then
     return no("read", name, "it shows the kernel's memory")
   elseif op == "read" and view.fitted.read ~= "all" and not tree_of("/proc", view.fitted.read) then
     return no("read")
@@ -465,7 +458,7 @@ local function judge_file(view, op, object)
   if hidden and is_hidden(view, name) then
     return no("hidden", hidden.via or hidden.path)
   end
-  if view.uses["mask"] and set_of(view.survey.ignored)[name] then
+  if view.uses["mask"] and lists.set(view.survey.ignored)[name] then
     local note = "git ignores it, and it looks like a credential: it reads as empty"
     return op == "read" and yes("ignored", name, note) or no("ignored", name, note)
   end

@@ -5,6 +5,7 @@
 
 local check = require("procage.check")
 local env = require("procage.env")
+local lists = require("procage.list")
 local path = require("procage.path")
 local profiles = require("procage.profile")
 
@@ -28,18 +29,6 @@ local function place_in(ladder, word)
     end
   end
   return #ladder + 1
-end
-
-local function joined(list, more)
-  local all, seen = {}, {}
-  for _, from in ipairs({ list, more }) do
-    for _, item in ipairs(from) do
-      if not seen[item] then
-        all[#all + 1], seen[item] = item, true
-      end
-    end
-  end
-  return all
 end
 
 local function first_outside(list, trees)
@@ -100,7 +89,7 @@ for field, ladder in pairs(LADDERS) do
 end
 
 for _, field in ipairs({ "hidden", "read_only", "ignored", "handoff" }) do
-  rules[field] = joined
+  rules[field] = lists.joined
 end
 
 for _, field in ipairs({ "accept", "lift" }) do
@@ -126,7 +115,7 @@ function rules.read(base, wanted, whole)
   elseif wanted == "all" then
     return nil, "everything, the base reads " .. (base[1] and table.concat(base, ", ") or "nothing")
   end
-  local outside = first_outside(wanted, joined(base, writable(whole)))
+  local outside = first_outside(wanted, lists.joined(base, writable(whole)))
   if outside then
     return nil, outside .. " is not readable in the base"
   end
@@ -134,7 +123,7 @@ function rules.read(base, wanted, whole)
 end
 
 function rules.write(base, wanted, whole)
-  local outside = first_outside(wanted, joined(base, writable(whole)))
+  local outside = first_outside(wanted, lists.joined(base, writable(whole)))
   if outside then
     return nil, outside .. " is not writable in the base"
   end
@@ -142,7 +131,7 @@ function rules.write(base, wanted, whole)
 end
 
 function rules.sockets(base, wanted, whole)
-  local outside = first_outside(wanted, joined(base, whole.write))
+  local outside = first_outside(wanted, lists.joined(base, whole.write))
   if outside then
     return nil, outside .. " is not reachable in the base"
   end
@@ -204,7 +193,7 @@ function rules.env(base, wanted, whole)
     end
     set[name] = wanted.set[name]
   end
-  return { drop = joined(base.drop, wanted.drop or {}), set = set, keep = wanted.keep or base.keep }
+  return { drop = lists.joined(base.drop, wanted.drop or {}), set = set, keep = wanted.keep or base.keep }
 end
 
 function rules.limits(base, wanted)
@@ -226,7 +215,7 @@ function rules.signals(_, wanted)
 end
 
 function rules.refuse_calls(base, wanted)
-  return joined(base or {}, wanted)
+  return lists.joined(base or {}, wanted)
 end
 
 --- Which form a command is started in gives it nothing.

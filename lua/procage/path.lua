@@ -201,6 +201,18 @@ function M.expand_home(text, home)
   return text
 end
 
+--- The same of each entry of a list.
+---@param list string[]
+---@param home string
+---@return string[]
+function M.expand_homes(list, home)
+  local expanded = {}
+  for i, item in ipairs(list) do
+    expanded[i] = M.expand_home(item, home)
+  end
+  return expanded
+end
+
 --- A sorted copy, outer paths before the paths in them: the order in which trees are mounted and granted.
 ---@param paths string[]
 ---@return string[]

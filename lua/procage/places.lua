@@ -1,18 +1,9 @@
 --- The trees of a policy as sets, for who looks up tens of thousands of paths in them (path.tree_in).
 
+local list = require("procage.list")
 local path = require("procage.path")
 
 local M = {}
-
----@param list string[]
----@return table<string, boolean>
-function M.set(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
 
 ---@class procage.Places
 ---@field hidden table<string, boolean>
@@ -30,10 +21,10 @@ function M.of(policy)
     end
   end
   return {
-    hidden = M.set(policy.fitted.hidden),
+    hidden = list.set(policy.fitted.hidden),
     above_hidden = above,
-    write = M.set(survey.write),
-    protected = M.set(survey.protected),
+    write = list.set(survey.write),
+    protected = list.set(survey.protected),
   }
 end
 

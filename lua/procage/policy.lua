@@ -5,6 +5,7 @@
 local check = require("procage.check")
 local fit = require("procage.fit")
 local later = require("procage.later")
+local lists = require("procage.list")
 local nearest = require("procage.nearest")
 local path = require("procage.path")
 local printable = require("procage.printable")
@@ -205,16 +206,6 @@ function M.build_profile(name_or_file, config, ctx, options)
   return built, nil, { file = file, notes = result.notes, options = result.options, values = result.values }
 end
 
----@param list string[]
----@return table<string, boolean>
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
-
 --- Whether a run may start with what the report leaves out. `tightened` never needs to be accepted.
 ---@param report procage.Row[]
 ---@param accept string[]  gap ids
@@ -223,7 +214,7 @@ end
 ---@return string? message
 ---@return integer? code
 function M.admit(report, accept, mode)
-  local accepted, open, ids = set_of(accept), {}, {}
+  local accepted, open, ids = lists.set(accept), {}, {}
   -- Nobody who requires a sandbox is served by a policy that is none.
   accepted.off = accepted.off and mode ~= "required"
   for _, row in ipairs(report) do

@@ -4,8 +4,8 @@
 local config_room = require("procage.config")
 local core = require("procage.core")
 local learn = require("procage.learn")
+local lists = require("procage.list")
 local path = require("procage.path")
-local places = require("procage.places")
 local quote = require("procage.quote")
 local reports = require("procage.report")
 
@@ -129,7 +129,7 @@ end
 
 --- Writable trees of the configuration in force: all of them as long as the command was not seen to its end.
 local function kept_writable(learned, policy)
-  local kept, used = {}, places.set(learned.caches)
+  local kept, used = {}, lists.set(learned.caches)
   for _, item in ipairs(policy.config.writable or {}) do
     local tree = core.real_path(path.expand_home(item, policy.context.home))
     if not learned.is_whole or used[tree] then
@@ -273,29 +273,21 @@ local READ = {%s}
 --- Written outside the workspace.
 local WRITE = {%s}
 
-local function expand(list, home)
-  local expanded = {}
-  for i, item in ipairs(list) do
-    expanded[i] = path.expand_home(item, home)
-  end
-  return expanded
-end
-
 ---@param config procage.Config
 ---@param ctx procage.Context
 return function(config, ctx)
   local p = profile.new()
   local lift = rows.lift(config.lift, ctx)
 
-  p:allow_read(expand(READ, ctx.home))
-  p:allow_read(expand(config.readable, ctx.home))
+  p:allow_read(path.expand_homes(READ, ctx.home))
+  p:allow_read(path.expand_homes(config.readable, ctx.home))
   p:workspace(ctx.workspace)
-  p:allow_write(expand(WRITE, ctx.home))
-  p:allow_write(expand(config.writable, ctx.home))
+  p:allow_write(path.expand_homes(WRITE, ctx.home))
+  p:allow_write(path.expand_homes(config.writable, ctx.home))
   p:tmp("private")
 
   p:hidden(rows.hidden(ctx, lift))
-  p:hidden(expand(config.hidden, ctx.home))
+  p:hidden(path.expand_homes(config.hidden, ctx.home))
   p:handoff(rows.handoff(lift, %q))
   p:git(%q)
   p:network(%s)

@@ -4,6 +4,7 @@
 
 local check = require("procage.check")
 local core = require("procage.core")
+local text_file = require("procage.text_file")
 
 ---@class procage.ScriptOptions
 ---@field resolve? fun(name: string): string?, string?  the file of a shipped policy, or nil and why
@@ -12,30 +13,11 @@ local core = require("procage.core")
 
 local M = {}
 
---- A policy longer than this is no policy that anybody reads.
-local MAX_BYTES = 1 << 20
-
 --- What a script may use. The shipped policies take a hundredth of the steps; a configuration that hides thousands of paths, a
 --- tenth.
 M.limits = { bytes = 32 << 20, steps = 50000000, ms = 5000 }
 
----@param file string
----@return string? text
----@return string? message
-function M.read_file(file)
-  local handle, message = io.open(file, "rb")
-  if not handle then
-    return nil, message
-  end
-  local text, why = handle:read(MAX_BYTES + 1)
-  handle:close()
-  if why then
-    return nil, ("%s: %s"):format(file, why)
-  elseif text and #text > MAX_BYTES then
-    return nil, ("%s: longer than %d bytes"):format(file, MAX_BYTES)
-  end
-  return text or ""
-end
+M.read_file = text_file.read
 
 --- Where the shipped policies are is known to procage.paths alone.
 ---@param name string

@@ -107,15 +107,6 @@ local path = require("procage.path")
 local profile = require("procage.profile")
 local rows = require("policies.rows")
 
---- Paths of the configuration may start with ~/
-local function expand(list, home)
-  local expanded = {}
-  for i, item in ipairs(list) do
-    expanded[i] = path.expand_home(item, home)
-  end
-  return expanded
-end
-
 ---@param config procage.Config  what the operator wrote, checked and completed
 ---@param ctx procage.Context  home, workspace, system, env, uid
 return function(config, ctx)
@@ -134,9 +125,9 @@ return function(config, ctx)
   p:env({ drop = rows.env_drop(lift, config.env.keep), set = rows.env_set() })
 
   -- As the configuration says, each of them.
-  p:allow_write(expand(config.writable, ctx.home))
-  p:hidden(expand(config.hidden, ctx.home))
-  p:read_only(expand(config.read_only, ctx.home))
+  p:allow_write(path.expand_homes(config.writable, ctx.home))
+  p:hidden(path.expand_homes(config.hidden, ctx.home))
+  p:read_only(path.expand_homes(config.read_only, ctx.home))
   p:git(config.git)
   p:network(config.network)
   p:env(config.env)

@@ -1,9 +1,9 @@
 local box = require("spec.support.box")
+local paths = require("procage.paths")
 
 --- `procage-lua learn`, in the workspace.
 local function learn(b, args, command)
-  local program = (os.getenv("PROCAGE_BUILD") or "build/dev") .. "/bin/procage-lua"
-  local words = { program, "learn", "--root", b.workspace }
+  local words = { assert(paths.program()), "learn", "--root", b.workspace }
   table.move(args, 1, #args, #words + 1, words)
   table.move({ "--", "/bin/sh", "-c", command }, 1, 4, #words + 1, words)
   return b:run_unconfined(words)
@@ -64,8 +64,7 @@ describe("procage-lua learn", function()
     local result = learn(b, { "-o", b.root .. "/learned.toml" }, work)
     assert.equal("", result.stdout)
     assert.is_false(b:exists("outside/result"))
-    local line = { os.getenv("PROCAGE_BUILD") or "build/dev" }
-    local run = { line[1] .. "/bin/procage-lua", "run", "-q", "--root", b.workspace }
+    local run = { assert(paths.program()), "run", "-q", "--root", b.workspace }
     local before = b:run_unconfined(table.move({ "--", "sh", "-c", work }, 1, 4, #run + 1, table.move(run, 1, #run, 1, {})))
     assert.not_equal(0, before.status)
     local words = table.move({ "--config", b.root .. "/learned.toml", "--", "sh", "-c", work }, 1, 6, #run + 1, run)
@@ -81,7 +80,7 @@ describe("procage-lua learn", function()
     local work = "cat $HOME/settings/a"
     local result = learn(b, { "--as", "policy", "-o", b.root .. "/learned.lua" }, work)
     assert.equal(0, result.status, result.stderr)
-    local program = (os.getenv("PROCAGE_BUILD") or "build/dev") .. "/bin/procage-lua"
+    local program = assert(paths.program())
     local function run(command)
       return b:run_unconfined({
         program, "run", "-q", "--root", b.workspace, "--policy", b.root .. "/learned.lua", "--", "sh", "-c", command,
@@ -115,7 +114,7 @@ describe("procage-lua learn", function()
     for line in proposal:gmatch("\n#%s+(touch [^\n]+)") do
       b:setup(line)
     end
-    local program = (os.getenv("PROCAGE_BUILD") or "build/dev") .. "/bin/procage-lua"
+    local program = assert(paths.program())
     local check = b:run_unconfined({ program, "check", "--root", b.workspace, file })
     assert.equal(0, check.status, check.stdout)
     local words = { program, "run", "-q", "--root", b.workspace, "--config", file, "--", "/bin/sh", "-c", command }
