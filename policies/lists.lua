@@ -1,6 +1,8 @@
 --- Lists that the shipped policies share: data, a reason a row. `explain` shows them; an operator re-opens a row by its name
 --- (`lift`), but for those that say `never_lift`: the harness's own keys and configuration, which no run has business with.
 --- A path starts with `~/` for home; `system` restricts a row to one system.
+---
+--- One file, long as it is: a name that `lift` takes may stand in any of the lists, and who looks for it looks here.
 
 local M = {}
 

@@ -186,8 +186,8 @@ local function hidden_places(profile, context)
   return places
 end
 
---- Hidden paths in package caches that are not there: nothing of them can be masked, and nothing is to be told of them. When one
---- appears, the plan is made anew and masks it.
+--- Hidden paths in package caches that are not there: nothing of them can be masked, and nothing is to be told of them. When
+--- one appears, the plan is made anew and masks it.
 ---@return string[]?
 local function find_missing(profile)
   local missing = {}

@@ -5,9 +5,9 @@
 local core = require("procage.core")
 local diffs = require("procage.diff")
 local help_room = require("procage.repl.help")
+local list = require("procage.list")
 local nearest = require("procage.nearest")
 local path = require("procage.path")
-local paths = require("procage.paths")
 local policy_room = require("procage.policy")
 local pretty = require("procage.pretty")
 local procage = require("procage")
@@ -127,20 +127,10 @@ end
 
 -- ---- Policies --------------------------------------------------------------------------------------------------------------
 
---- The shipped policies' names.
+--- The shipped policies' names, in their order.
 ---@return string[]
 function M.policies()
-  local directory = paths.policies()
-  -- A relative package.path gives a relative place.
-  directory = directory and core.real_path(directory)
-  local names = {}
-  for name in pairs(directory and core.read_dir(directory) or {}) do
-    local stem = name:match("^([%w_-]+)%.lua$")
-    -- Not the tables that policies share.
-    if stem and stem ~= "lists" and stem ~= "rows" then
-      names[#names + 1] = stem
-    end
-  end
+  local names = list.append({}, policy_room.shipped)
   table.sort(names)
   return names
 end
