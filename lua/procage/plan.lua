@@ -5,6 +5,7 @@ local core = require("procage.core")
 local flat = require("procage.flat")
 local grants = require("procage.grants")
 local handoff = require("procage.handoff")
+local lists = require("procage.list")
 local path = require("procage.path")
 local tree = require("procage.tree")
 
@@ -23,16 +24,6 @@ local FILTER_GROUPS = { ["seccomp-sysv"] = "sysv", ["seccomp-kill-all"] = "kill_
 local LOOPBACK = { run = 1, host = 2 }
 
 local MOUNTING = { "mount-tree", "mask", "socket-masks", "bind-read-only", "private-tmp-mount", "pidns" }
-
----@param list string[]
----@return table<string, boolean>
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
 
 local function needs_mounts(uses)
   for _, name in ipairs(MOUNTING) do
@@ -161,7 +152,7 @@ end
 ---@param recorded "off"|"calls"|"paths"|"audit"
 ---@return { audit: boolean, observer: boolean }
 function M.file_watch(profile, recorded)
-  local uses = set_of(profile.mechanisms)
+  local uses = lists.set(profile.mechanisms)
   local audit = recorded == "audit" and uses["landlock-fs"] or false
   return { audit = audit, observer = recorded == "paths" or recorded == "audit" and (not audit or needs_mounts(uses)) }
 end
@@ -273,7 +264,7 @@ function M.make(profile, host, survey, denials)
   if profile.unconfined then
     return make_unconfined(profile)
   end
-  local uses = set_of(profile.mechanisms)
+  local uses = lists.set(profile.mechanisms)
   local bits = core.landlock_bits()
   local out = flat.new()
   local rights = write_landlock(out, profile, survey, host, uses, bits)

@@ -2,6 +2,7 @@
 --- with it, and the profile that comes out is asked.
 
 local json = require("procage.json")
+local lists = require("procage.list")
 local path = require("procage.path")
 local quote = require("procage.quote")
 
@@ -55,13 +56,15 @@ function M.spell(change)
   return FLAGS[key](value)
 end
 
---- A list grows, anything else is replaced.
-local function merged(config, change)
+--- A configuration with the change: a list grows, anything else is replaced.
+---@param config procage.Config
+---@param change table
+---@return table config  a copy
+function M.merged(config, change)
   local result = json.plain(config)
   local key, value = next(change)
-  if type(value) == "table" then
-    local list = table.move(result[key] or {}, 1, #(result[key] or {}), 1, {})
-    result[key] = table.move(value, 1, #value, #list + 1, list)
+  if type(value) == "table" and key ~= "network" then
+    result[key] = lists.append(result[key] or {}, value)
   else
     result[key] = value
   end
@@ -99,7 +102,7 @@ local function would_allow(policy, change, asks)
   if not policy.again then
     return false
   end
-  local profile = policy.again(merged(policy.config, change))
+  local profile = policy.again(M.merged(policy.config, change))
   return profile ~= nil and M.allows(profile, asks)
 end
 

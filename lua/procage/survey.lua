@@ -5,6 +5,7 @@ local disk = require("procage.disk")
 local git = require("procage.git")
 local handoff = require("procage.handoff")
 local later = require("procage.later")
+local lists = require("procage.list")
 local mounts = require("procage.mounts")
 local path = require("procage.path")
 local sockets = require("procage.sockets")
@@ -40,14 +41,6 @@ local MAX_PROTECTED = 2000
 ---@field mounts procage.Mount[]
 ---@field stamps table<string, string>  what the lists rest on, for revalidation
 ---@field notices string[]
-
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do
-    set[item] = true
-  end
-  return set
-end
 
 --- Those that lie in no other.
 ---@param trees string[]
@@ -171,7 +164,7 @@ local function put_back(survey, profile, tree)
     exists
     and is_readable(profile, resolved)
     and path.resolved_tree_of(resolved, survey.covered)
-    and not set_of(survey.covered)[resolved]
+    and not lists.set(survey.covered)[resolved]
     and not path.resolved_tree_of(resolved, survey.write)
     -- A command may have made a link of what stands in a writable tree: it would choose what the next run sees.
     and not disk.leads_through(tree, survey.write)
@@ -269,7 +262,7 @@ local function survey_git(survey, profile)
 end
 
 local function gives(profile, tree)
-  return set_of(profile.write)[tree] or false
+  return lists.set(profile.write)[tree] or false
 end
 
 --- Where hand-off names count: the roots of the trees that the operator made writable, and of repositories in them. What is
@@ -280,7 +273,7 @@ end
 ---@return string[] large  trees that were not looked through
 ---@return string[] closed  directories in them that cannot be listed
 local function handoff_roots(profile, shared)
-  local caches, roots, marks, large = set_of(profile.caches.trees), {}, {}, {}
+  local caches, roots, marks, large = lists.set(profile.caches.trees), {}, {}, {}
   local closed, trees = {}, outermost(profile.write)
   if #profile.handoff == 0 and profile.git == "write" then
     return roots, marks, large, closed
@@ -330,7 +323,7 @@ local function survey_handoff(survey, profile)
   survey.listed = listed
   -- A repository may lie behind it, and the command could open it again: so nothing in it is written in this run.
   for _, directory in ipairs(closed) do
-    if not set_of(survey.write)[directory] then
+    if not lists.set(survey.write)[directory] then
       protect(survey, directory, "directory")
     end
   end
@@ -384,7 +377,7 @@ local function survey_ignored(survey, profile, context)
   if #profile.ignored == 0 then
     return
   end
-  local caches, trees = set_of(profile.caches.trees), {}
+  local caches, trees = lists.set(profile.caches.trees), {}
   for _, tree in ipairs(outermost(profile.write)) do
     trees[#trees + 1] = not caches[tree] and disk.kind(tree) == "directory" and tree or nil
   end

@@ -119,18 +119,11 @@ end
 ---@field without? { key: string, index: integer }
 
 local function altered(config, try)
+  if try.change then
+    return remedy.merged(config, try.change)
+  end
   local result = json.plain(config)
-  if try.without then
-    table.remove(result[try.without.key], try.without.index)
-    return result
-  end
-  local key, value = next(try.change)
-  if type(value) == "table" and key ~= "network" then
-    local list = table.move(result[key] or {}, 1, #(result[key] or {}), 1, {})
-    result[key] = table.move(value, 1, #value, #list + 1, list)
-  else
-    result[key] = value
-  end
+  table.remove(result[try.without.key], try.without.index)
   return result
 end
 
