@@ -190,11 +190,11 @@ end
 --- one appears, the plan is made anew and masks it.
 ---@return string[]?
 local function find_missing(profile)
-  local missing = {}
-  if #profile.caches.trees > 0 and path.any_beneath(profile.hidden, profile.caches.trees) then
-    for _, name in ipairs(profile.hidden) do
-      local is_inside = path.tree_of(name, profile.caches.trees)
-      missing[#missing + 1] = is_inside and not disk.kind(name) and name or nil
+  local missing, caches = {}, profile.caches.trees
+  -- Both are in their one spelling, as a valid profile has them; each run asks.
+  for _, name in ipairs(profile.hidden) do
+    if path.resolved_tree_of(name, caches) and not disk.kind(name) then
+      missing[#missing + 1] = name
     end
   end
   return #missing > 0 and missing or nil
