@@ -18,6 +18,14 @@ void pc_open_script(lua_State *L);
 void pc_open_interrupt(lua_State *L);
 void pc_open_outside(lua_State *L);
 
+/*
+ * For a program that is about to ask: begins to probe the host on a thread, which waits for children most of the time. The next
+ * core.probe() waits for it, as pc_probe_end() does, which the program calls before it ends: a child may be at work. From one
+ * thread only.
+ */
+void pc_probe_begin(void);
+void pc_probe_end(void);
+
 /* is_closed: for the state of a script (lua_script.h), where calls take steps. */
 void pc_open_path(lua_State *L, bool is_closed);
 

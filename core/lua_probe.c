@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 #include "core/lua_core.h"
@@ -105,6 +106,44 @@ static void write_cache(const struct pc_host *host)
 	pthread_mutex_unlock(&cache_lock);
 }
 
+/* ---- A probe ahead of time -------------------------------------------------------------------------------------------------- */
+
+static pthread_t ahead;
+static bool is_ahead;
+
+static void *probe_ahead(void *unused)
+{
+	struct pc_host host;
+
+	(void)unused;
+	pc_probe(&host);
+	write_cache(&host);
+	return NULL;
+}
+
+void pc_probe_begin(void)
+{
+	sigset_t all, before;
+
+	/* Signals are for the thread that there was before. */
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+		return;
+	/* Without a thread it is done when it is asked for. */
+	is_ahead = pthread_create(&ahead, NULL, probe_ahead, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void pc_probe_end(void)
+{
+	if (!is_ahead)
+		return;
+	pthread_join(ahead, NULL);
+	is_ahead = false;
+}
+
+/* ---- The binding --------------------------------------------------------------------------------------------------------- */
+
 static void push_error_name(lua_State *L, int error)
 {
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -184,6 +223,7 @@ static int core_probe(lua_State *L)
 		pc_check_options(L, 1, keys);
 		fresh = pc_option_boolean(L, 1, "fresh");
 	}
+	pc_probe_end();
 	if (fresh || !read_cache(&host)) {
 		pc_probe(&host);
 		write_cache(&host);

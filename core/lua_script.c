@@ -20,6 +20,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
+#include "core/arena.h"
 #include "core/chunk.h"
 #include "core/lua_check.h"
 #include "core/lua_core.h"
@@ -60,6 +61,7 @@ enum refused { REFUSED_NOT, REFUSED_MEMORY, REFUSED_BLOCK, REFUSED_STEPS, REFUSE
 
 struct script {
 	lua_State *state;
+	struct pc_arena arena; /* of one that is_ours: others have the memory that they gave back joined again */
 	size_t used, max_bytes;
 	int64_t steps;
 	int64_t looked_at; /* the steps left when the clock was looked at */
@@ -140,7 +142,10 @@ static void *allocate(void *data, void *block, size_t old_size, size_t new_size)
 	void *result;
 
 	if (new_size == 0) {
-		free(block);
+		if (script->is_ours)
+			pc_arena_resize(&script->arena, block, old, 0);
+		else
+			free(block);
 		script->used -= old;
 		return NULL;
 	}
@@ -149,7 +154,7 @@ static void *allocate(void *data, void *block, size_t old_size, size_t new_size)
 			return NULL;
 		script->steps -= (int64_t)((new_size - old) / BYTES_A_STEP);
 	}
-	result = realloc(block, new_size);
+	result = script->is_ours ? pc_arena_resize(&script->arena, block, old, new_size) : realloc(block, new_size);
 	if (result)
 		script->used += new_size - old;
 	return result;
@@ -446,6 +451,7 @@ static int script_close(lua_State *L)
 	script->is_running = false;
 	if (state)
 		lua_close(state);
+	pc_arena_release(&script->arena);
 	return 0;
 }
 

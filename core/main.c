@@ -17,6 +17,8 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "core/arena.h"
+#include "core/lua_core.h"
 #include "core/open.h"
 #include "platform/platform.h"
 
@@ -101,8 +103,9 @@ static int run(lua_State *L)
 int main(int argc, char **argv)
 {
 	/* Static: one that is left to the end of the process is no leak. */
+	static struct pc_arena arena;
 	static lua_State *L;
-	bool is_left = false;
+	bool is_left = false, is_run;
 	int status = EXIT_OURS;
 
 	pc_tune_heap();
@@ -115,11 +118,20 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "__victim") == 0)
 		return pc_attack_victim(STDIN_FILENO, STDOUT_FILENO);
 
-	L = luaL_newstate();
+	is_run = argc > 1 && strcmp(argv[1], "run") == 0;
+	if (is_run)
+		pc_probe_begin();
+	L = is_run ? lua_newstate(pc_arena_resize, &arena) : luaL_newstate();
 	if (!L) {
 		fputs("procage-lua: not enough memory\n", stderr);
 		return EXIT_OURS;
 	}
+	/*
+	 * A run is over in a few ms but for the command, while nothing runs here: collected when the heap is ten times what it was.
+	 * That is once, early: from now on, for what the modules take is soon the larger part of it.
+	 */
+	if (is_run)
+		lua_gc(L, LUA_GCINC, 1000, 0, 0);
 	lua_pushcfunction(L, traceback);
 	lua_pushcfunction(L, run);
 	lua_pushinteger(L, argc);
@@ -132,6 +144,7 @@ int main(int argc, char **argv)
 	}
 	if (!is_left)
 		lua_close(L);
+	pc_probe_end();
 
 	/* Output that could not be written is a failure that the caller must see. */
 	if (fflush(stdout) != 0 && status == 0) {

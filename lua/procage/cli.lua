@@ -50,10 +50,6 @@ function M.main(words)
   if words[1] == "__sandbox" then
     return require("procage.cli.sandbox")(words)
   end
-  if words[1] == "run" then
-    -- Over in a few ms but for the command, while nothing runs here: what is left over is not worth three rounds of marking.
-    collectgarbage("incremental", 1000)
-  end
   local lua = require("procage.cli.lua")
   if lua.takes(words) then
     return lua.main(words)
