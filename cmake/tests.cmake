@@ -93,7 +93,7 @@ endforeach()
 # compilers make up.
 find_program(PROCAGE_NM NAMES nm)
 if(PROCAGE_NM AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION AND NOT PROCAGE_SANITIZE_THREADS)
-  add_library(child_objects OBJECT ${child_sources} platform/linux/child_start.c)
+  add_library(child_objects OBJECT ${child_sources})
   target_include_directories(child_objects PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(child_objects PRIVATE procage_flags)
   add_test(NAME unit/child_calls COMMAND ${support}/child_calls ${PROCAGE_NM} $<TARGET_OBJECTS:child_objects>)

@@ -92,6 +92,21 @@ int pc_enter(const struct pc_image *image, int ruleset_fd, struct pc_status *fai
  */
 void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, int gate_fd, struct pc_status *failed);
 
+struct pc_inode {
+	uint32_t major, minor;
+	uint64_t ino;
+};
+
+/*
+ * Adds the rules of the image's plan to an empty ruleset: what they hold is looked up now, so that a name which has gone or
+ * become a link since is met here. Raw calls: in the host or in a child. (ruleset_fill.c) [child]
+ *
+ * room: one for each operation
+ *
+ * Returns 0; or -errno, with the operation in `failed_op`.
+ */
+int pc_ruleset_add_rules(const struct pc_image *image, int ruleset_fd, struct pc_inode *room, uint32_t *failed_op);
+
 /* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */
 int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);
 

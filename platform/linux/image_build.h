@@ -18,14 +18,13 @@ int pc_ruleset_build(const struct pc_image *image, const struct pc_plan *plan, s
 /* The same in steps, the longest of which may go beside other work. The caller reads it, and writes nothing in it. */
 struct pc_ruleset_work {
 	const struct pc_image *image;
-	const struct pc_plan *plan;
 	struct pc_failure failure;
-	void *room; /* to work in, taken at the start: the long step calls no allocator */
+	struct pc_inode *room; /* to work in, taken at the start: the long step calls no allocator */
 	int rc;	    /* of the last step */
 	int fd;	    /* of the ruleset, the caller closes it; -1: the plan has none */
 };
 
-/* Makes the ruleset, still empty. Image and plan stay until pc_ruleset_end(), which is to be called whatever this returns. */
+/* Makes the ruleset, still empty. The image stays until pc_ruleset_end(), which is to be called whatever this returns. */
 int pc_ruleset_begin(const struct pc_image *image, const struct pc_plan *plan, struct pc_ruleset_work *work);
 
 /* Fills it. 0 or -errno, with the operation in `failure`; then nothing may be confined by it. */
