@@ -329,6 +329,8 @@ static int load_body(lua_State *L)
 	pc_capi_set_text(L, "home", call->load.home);
 	pc_capi_set_list(L, "env", call->load.env);
 	pc_capi_set_text(L, "host", call->load.host_json);
+	lua_pushboolean(L, call->load.is_prepared);
+	lua_setfield(L, -2, "prepared");
 	pc_capi_invoke(L, 1);
 	lua_pop(L, 1);
 	call->policy->ref = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -356,6 +358,23 @@ int procage_load(procage_runtime *runtime, const struct procage_load *load, proc
 	else
 		*policy = call.policy;
 	return code;
+}
+
+static int prepare_body(lua_State *L)
+{
+	const procage_policy *policy = lua_touserdata(L, 1);
+
+	pc_capi_function(L, "prepare");
+	lua_rawgeti(L, LUA_REGISTRYINDEX, policy->ref);
+	pc_capi_invoke(L, 1);
+	return 0;
+}
+
+int procage_prepare(procage_policy *policy, procage_error **error)
+{
+	if (!policy)
+		return pc_error_argument("prepare: policy is NULL", error);
+	return pc_capi_call(policy->runtime, prepare_body, policy, error);
 }
 
 void pc_policy_keep(procage_policy *policy)

@@ -100,6 +100,43 @@ static int fs_mark(lua_State *L)
 	return 1;
 }
 
+static void add_identity(luaL_Buffer *text, const char *path, bool follow)
+{
+	struct pc_file file = { .kind = "" };
+	uint64_t identity[2] = { 0 };
+
+	if (pc_file_facts(path, follow, &file) == 0) {
+		identity[0] = file.dev;
+		identity[1] = file.ino;
+	}
+	luaL_addlstring(text, (const char *)identity, sizeof(identity));
+	if (!follow && !strcmp(file.kind, "link"))
+		add_identity(text, path, true);
+}
+
+/* core.identities(paths) -> which object each name is, and each link leads to, as bytes; none is one too */
+static int fs_identities(lua_State *L)
+{
+	luaL_Buffer text;
+	lua_Integer i, count;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	count = luaL_len(L, 1);
+	luaL_checkstack(L, 8, NULL);
+	luaL_buffinit(L, &text);
+	for (i = 1; i <= count; i++) {
+		const char *path;
+
+		/* The table holds the text; the buffer wants the stack as it was. */
+		lua_rawgeti(L, 1, i);
+		path = pc_check_path(L, -1);
+		lua_pop(L, 1);
+		add_identity(&text, path, false);
+	}
+	luaL_pushresult(&text);
+	return 1;
+}
+
 /* core.real_path(path) -> path | nil, message, errno; a relative one starts at the working directory */
 static int fs_real_path(lua_State *L)
 {
@@ -338,16 +375,32 @@ static int fs_make_dir(lua_State *L)
 
 #define LOCK "procage.lock"
 
-/* That a private directory is in use; until closed or collected. */
+/* That a private directory is in use; until closed or collected. It may be held for a while, and a host may close numbers. */
 struct lock {
 	int fd;
+	struct pc_file file;
 };
+
+static bool lock_is_own(const struct lock *lock)
+{
+	struct pc_file now;
+
+	return lock->fd >= 0 && pc_descriptor_facts(lock->fd, &now) == 0 && now.dev == lock->file.dev &&
+	       now.ino == lock->file.ino;
+}
+
+/* lock:is_own() -> boolean: not closed, by whomever */
+static int lock_is_held(lua_State *L)
+{
+	lua_pushboolean(L, lock_is_own(luaL_checkudata(L, 1, LOCK)));
+	return 1;
+}
 
 /* close, __gc and __close: may run twice. */
 static int lock_close(lua_State *L)
 {
 	struct lock *lock = luaL_checkudata(L, 1, LOCK);
-	int fd = lock->fd;
+	int fd = lock_is_own(lock) ? lock->fd : -1;
 
 	lock->fd = -1;
 	if (fd >= 0)
@@ -375,6 +428,13 @@ static int fs_private_dir(lua_State *L)
 	if (rc < 0)
 		return pc_push_result(L, rc, base);
 	lock->fd = rc;
+	rc = pc_descriptor_facts(rc, &lock->file);
+	if (rc < 0) {
+		close(lock->fd);
+		lock->fd = -1;
+		pc_remove_tree(path);
+		return pc_push_result(L, rc, path);
+	}
 	lua_pushstring(L, path);
 	lua_insert(L, -2);
 	return 2;
@@ -439,6 +499,7 @@ void pc_open_fs(lua_State *L)
 		{ "lstat", fs_lstat },
 		{ "kind", fs_kind },
 		{ "mark", fs_mark },
+		{ "identities", fs_identities },
 		{ "executable", fs_executable },
 		{ "create_file", fs_create_file },
 		{ "real_path", fs_real_path },
@@ -460,6 +521,7 @@ void pc_open_fs(lua_State *L)
 	};
 
 	static const luaL_Reg lock_metamethods[] = {
+		{ "is_own", lock_is_held },
 		{ "__gc", lock_close },
 		{ "__close", lock_close },
 		{ NULL, NULL },

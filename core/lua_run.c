@@ -16,6 +16,7 @@
 #define PLAN   "procage.plan"
 #define RESULT "procage.result"
 #define RUN    "procage.run"
+#define SPARE  "procage.spare"
 
 /* The bytes stand behind the struct, in the userdata's own memory. */
 struct plan_object {
@@ -69,6 +70,109 @@ static int plan_ops(lua_State *L)
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 	return 1;
+}
+
+/* ---- runs started ahead -------------------------------------------------------------------------------------------------- */
+
+struct spare_object {
+	struct pc_spare *spare; /* NULL: taken or closed */
+	bool was_own;		/* when it was closed */
+};
+
+/* core.prepare(plan, directory|nil, wait_ms) -> spare | nil, message, errno: a run up to its command, for core.run's `spare` */
+static int run_prepare(lua_State *L)
+{
+	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
+	const char *directory = lua_isnoneornil(L, 2) ? NULL : pc_check_path(L, 2);
+	uint32_t wait_ms = (uint32_t)pc_check_range(L, 3, 1, 60000);
+	struct spare_object *made;
+	int rc;
+
+	made = lua_newuserdatauv(L, sizeof(*made), 0);
+	*made = (struct spare_object) { 0 };
+	luaL_setmetatable(L, SPARE);
+	rc = pc_spare_start(&object->plan, object->bytes, object->size, directory, wait_ms, &made->spare);
+	return rc < 0 ? pc_push_result(L, rc, "prepare") : 1;
+}
+
+/* spare:is_alive() -> boolean */
+static int spare_is_alive(lua_State *L)
+{
+	const struct spare_object *object = luaL_checkudata(L, 1, SPARE);
+
+	lua_pushboolean(L, object->spare && pc_spare_is_alive(object->spare));
+	return 1;
+}
+
+/* spare:is_own() -> boolean: made by this very process, not by the one that it is a fork of; also once it is closed */
+static int spare_is_own(lua_State *L)
+{
+	const struct spare_object *object = luaL_checkudata(L, 1, SPARE);
+
+	lua_pushboolean(L, object->spare ? pc_spare_is_own(object->spare) : object->was_own);
+	return 1;
+}
+
+/* core.processors() -> how many this process may run on */
+static int run_processors(lua_State *L)
+{
+	lua_pushinteger(L, pc_processors());
+	return 1;
+}
+
+/* close, __gc and __close: may run twice */
+static int spare_close(lua_State *L)
+{
+	struct spare_object *object = luaL_checkudata(L, 1, SPARE);
+	struct pc_spare *spare = object->spare;
+
+	object->spare = NULL;
+	if (spare) {
+		object->was_own = pc_spare_is_own(spare);
+		pc_spare_close(spare);
+	}
+	return 0;
+}
+
+static void open_spare_class(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "is_alive", spare_is_alive },
+		{ "is_own", spare_is_own },
+		{ "close", spare_close },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, SPARE);
+	luaL_newlib(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pushcfunction(L, spare_close);
+	lua_setfield(L, -2, "__gc");
+	lua_pushcfunction(L, spare_close);
+	lua_setfield(L, -2, "__close");
+	lua_pop(L, 1);
+}
+
+/* spec.spare, which belongs to the run that is started from here on. The last of the checks: none may fail after it. */
+static void take_spare(lua_State *L, int spec, struct pc_command *command)
+{
+	struct spare_object *object;
+
+	if (lua_getfield(L, spec, "spare") != LUA_TNIL) {
+		object = luaL_checkudata(L, -1, SPARE);
+		luaL_argcheck(L, object->spare, spec, "spare: it was taken already");
+		command->spare = object->spare;
+		object->spare = NULL;
+	}
+	lua_pop(L, 1);
+}
+
+/* One that the run failed before. */
+static void drop_spare(struct pc_command *command)
+{
+	if (command->spare)
+		pc_spare_close(command->spare);
+	command->spare = NULL;
 }
 
 /* ---- the specification of a run ----------------------------------------------------------------------------------------- */
@@ -195,12 +299,19 @@ static enum pc_observes option_observes(lua_State *L, int spec)
 
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
-	static const char *const keys[] = {
-		"argv",		  "env",	   "programs",	    "cwd",	 "directory",	 "chosen",    "stdin",
-		"stdin_fd",	  "stdin_path",	   "is_input_open", "stdout_fd", "stderr_fd",	 "is_merged", "has_terminal",
-		"takes_signals",  "capture_bytes", "timeout_ms",    "cgroup",	 "memory_bytes", "processes", "grace_ms",
-		"stdin_grace_ms", "observes",	   "is_audited",    NULL
-	};
+	static const char *const keys[] = { "argv",	     "env",
+					    "programs",	     "cwd",
+					    "directory",     "chosen",
+					    "stdin",	     "stdin_fd",
+					    "stdin_path",    "is_input_open",
+					    "stdout_fd",     "stderr_fd",
+					    "is_merged",     "has_terminal",
+					    "takes_signals", "capture_bytes",
+					    "timeout_ms",    "cgroup",
+					    "memory_bytes",  "processes",
+					    "grace_ms",	     "stdin_grace_ms",
+					    "observes",	     "is_audited",
+					    "spare",	     NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -415,7 +526,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  *
  * core.run(plan, {argv, env, programs, chosen?, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
  * capture_bytes?, timeout_ms?, grace_ms?, stdin_grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "mounts", "all"),
- * is_audited?}) -> outcome | nil, message, errno, {step, op, path, errno}
+ * is_audited?, spare?}) -> outcome | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {
@@ -432,8 +543,10 @@ static int run_run(lua_State *L)
 	result = lua_newuserdatauv(L, sizeof(*result), 0);
 	*result = (struct pc_result) { 0 };
 	luaL_setmetatable(L, RESULT);
+	take_spare(L, 2, &command);
 
 	rc = pc_run(&object->plan, object->bytes, object->size, &command, &run, result, &failure);
+	drop_spare(&command);
 	if (rc < 0)
 		return push_failure(L, &object->plan, &failure);
 	return push_outcome(L, &run, result);
@@ -503,11 +616,13 @@ static int run_start(lua_State *L)
 	lua_setiuservalue(L, -2, 1);
 	lua_getfield(L, 2, "stdin");
 	lua_setiuservalue(L, -2, 2);
+	take_spare(L, 2, &command);
 
 	/* Most of what a run costs before it runs. All that it reads hangs on this stack. */
 	turn = pc_turn_give(L);
 	rc = pc_run_start(&object->plan, object->bytes, object->size, &command, &run, &started->running, &failure);
 	pc_turn_take(turn);
+	drop_spare(&command);
 	return rc < 0 ? push_failure(L, &object->plan, &failure) : 1;
 }
 
@@ -529,6 +644,18 @@ static int running_step(lua_State *L)
 	data = pc_run_output(object->running, true, &size);
 	lua_pushlstring(L, size ? data : "", size);
 	return 3;
+}
+
+/* run:wait() -> true | nil, message, errno: until it is over; what it prints is captured */
+static int running_wait(lua_State *L)
+{
+	const struct run_object *object = check_running(L, 1);
+	int rc;
+
+	do
+		rc = pc_run_step(object->running, -1);
+	while (rc == 0);
+	return pc_push_result(L, rc < 0 ? rc : 0, "wait");
 }
 
 /* run:write(bytes) -> how many were taken: 0 while the last ones are on their way | nil, message, errno */
@@ -591,8 +718,13 @@ static int running_gc(lua_State *L)
 static void open_run_class(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "step", running_step },     { "write", running_write },   { "end_input", running_end_input },
-		{ "cancel", running_cancel }, { "finish", running_finish }, { NULL, NULL },
+		{ "step", running_step },
+		{ "write", running_write },
+		{ "end_input", running_end_input },
+		{ "cancel", running_cancel },
+		{ "finish", running_finish },
+		{ "wait", running_wait },
+		{ NULL, NULL },
 	};
 
 	luaL_newmetatable(L, RUN);
@@ -636,6 +768,8 @@ void pc_open_run(lua_State *L)
 		{ "run", run_run },
 		{ "become", run_become },
 		{ "start", run_start },
+		{ "prepare", run_prepare },
+		{ "processors", run_processors },
 		{ "is_terminal", run_is_terminal },
 		{ "now_us", run_now_us },
 		{ "error_text", run_error_text },
@@ -654,5 +788,6 @@ void pc_open_run(lua_State *L)
 	lua_setfield(L, -2, "__gc");
 	lua_pop(L, 2);
 	open_run_class(L);
+	open_spare_class(L);
 	luaL_setfuncs(L, functions, 0);
 }

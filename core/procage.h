@@ -119,11 +119,18 @@ struct procage_load {
 	const char *const *env;	 /* the environment that commands start from, "NAME=VALUE", ended by NULL; NULL: this process's,
 				    as it was at the start of the process */
 	const char *host_json;	 /* this machine with less than it has, as procage_probe() makes it; NULL: as it is */
+	int is_prepared; /* not 0: each run has its successor started ahead of its command; docs/performance.md says what that is */
 };
 
 PROCAGE_API int procage_load(procage_runtime *runtime, const struct procage_load *load, procage_policy **policy,
 			     procage_error **error);
 PROCAGE_API void procage_policy_free(procage_policy *policy);
+
+/*
+ * Starts a run ahead now, for the first one; the policy is prepared from here on, as with is_prepared. A process of the host's
+ * waits for the command, at most ten seconds. PROCAGE_E_UNAVAILABLE: runs of this policy are started as ever.
+ */
+PROCAGE_API int procage_prepare(procage_policy *policy, procage_error **error);
 
 /*
  * What the policy comes to, as `procage-lua explain --json` prints it: {"policy", "options", "host", "runs", "refusal", "profile",

@@ -276,6 +276,7 @@ struct pc_command {
 	bool has_terminal;  /* in place of the three: a terminal of its own */
 	const char *cgroup; /* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
 	struct pc_cgroup_limits cgroup_limits;
+	struct pc_spare *spare;	 /* started ahead (pc_spare_start); NULL once pc_spawn() has had it, whatever came of it */
 	const char *domain_name; /* what its processes are called while they take on Landlock's domain, shorter than 16; NULL */
 };
 
@@ -307,6 +308,40 @@ struct pc_process {
  */
 int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
 	     struct pc_process *process, struct pc_failure *failure);
+
+/*
+ * Starts a run ahead, up to the command itself: a child makes namespaces and mounts, adds the rules, and is confined, while the
+ * caller goes on. It ends by itself after `wait_ms` without a command, and with this process.
+ *
+ * directory: the run's private directory, or NULL
+ *
+ * Returns 0; or -errno: EOPNOTSUPP (a plan that cannot be begun without the command, or a kernel without MADV_WIPEONFORK).
+ */
+struct pc_spare;
+int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const char *directory,
+		   uint32_t wait_ms, struct pc_spare **spare);
+
+/*
+ * Whether it waits for its command, or will. A spare of a process that has forked since, of which a descriptor was closed, or
+ * whose child has died is none.
+ */
+bool pc_spare_is_alive(const struct pc_spare *spare);
+
+/* Whether this very process made it, and not the one that it is a fork of. */
+bool pc_spare_is_own(const struct pc_spare *spare);
+
+/* How many processors the calling thread may run on. */
+int pc_processors(void);
+
+/* Ends it: nothing of it is left, and no descriptor is closed but its own. In a fork of the process nothing but those is. */
+void pc_spare_close(struct pc_spare *spare);
+
+/*
+ * pc_spawn() of a command with a spare of the same plan, which is let go of in any case. -ESTALE: it is no longer right, or the
+ * host is not what it was. After any failure the command has not run, and may be started without a spare.
+ */
+int pc_spare_take(struct pc_spare *spare, const struct pc_command *command, struct pc_process *process,
+		  struct pc_failure *failure);
 
 /*
  * Confines the calling process as the plan says and becomes the command: same pid, standard streams as they are, the leader of
@@ -567,6 +602,9 @@ void pc_digest(const void *data, size_t size, uint8_t *sha256);
 
 /* stat(2), or lstat(2) without `follow`. 0 or -errno. */
 int pc_file_facts(const char *path, bool follow, struct pc_file *file);
+
+/* fstat(2). 0 or -errno. */
+int pc_descriptor_facts(int fd, struct pc_file *file);
 
 /*
  * A program as it may be executed: opened once (O_PATH, links followed), and everything is said of what was opened. Its path

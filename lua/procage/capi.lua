@@ -44,7 +44,7 @@ local function host_of(text)
 end
 
 ---@param load { policy: string, text?: string, workspace: string, config?: string, home?: string, env?: string[],
----  host?: string }
+---  host?: string, prepared?: boolean }
 ---@return procage.Policy?
 ---@return string? message
 ---@return any code
@@ -70,6 +70,7 @@ function M.load(load)
     env = env,
     text = load.text,
     host = host,
+    prepared = load.prepared,
   })
 end
 
@@ -223,7 +224,16 @@ function M.wrap(policy, command, is_tree)
 end
 
 ---@param policy procage.Policy
+---@return true? ok
+---@return string? message
+---@return any code
+function M.prepare(policy)
+  return policy:prepare()
+end
+
+---@param policy procage.Policy
 function M.free(policy)
+  policy:close()
   for _, start in ipairs(wrapped[policy] or {}) do
     start.close()
   end

@@ -11,6 +11,7 @@ local list = require("procage.list")
 local nearest = require("procage.nearest")
 local profiles = require("procage.runner.profile")
 local resolve = require("procage.resolve")
+local spares = require("procage.runner.spares")
 
 local M = {}
 
@@ -25,9 +26,12 @@ local M = {}
 ---@field write? string[]
 ---@field layers? { name: string, policy: string }[]  scripts that narrow what the policy gives, widest first
 ---@field text? string  the policy's script itself: then its name is one for messages
+---@field prepared? boolean|{ wait_ms?: integer }  each run has its successor started ahead, which waits for its command
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
-local LOAD_OPTIONS = { "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "text", "explains" }
+local LOAD_OPTIONS = {
+  "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "text", "explains", "prepared",
+}
 
 ---@param options table
 local function check_load_options(options)
@@ -37,6 +41,16 @@ local function check_load_options(options)
       local name = tostring(key)
       error(("policy.load: options.%s: unknown option%s"):format(name, nearest.hint(name, LOAD_OPTIONS)), 3)
     end
+  end
+end
+
+local function check_prepared(prepared)
+  if prepared == nil or type(prepared) == "boolean" then
+    return
+  end
+  local wait_ms = type(prepared) == "table" and prepared.wait_ms
+  if math.type(wait_ms) ~= "integer" or wait_ms < 1 or wait_ms > spares.LONGEST_MS then
+    error(("policy.load: options.prepared: true or { wait_ms = 1..%d } is expected"):format(spares.LONGEST_MS), 3)
   end
 end
 
@@ -64,6 +78,7 @@ function M.load(name, config, options)
     error("policy.load: options.root, the workspace, is missing: load(name, config, { root = ... })", 2)
   end
   check_load_options(options)
+  check_prepared(options.prepared)
   local caller = options.env or M.own_environment()
   local checked, message = config_room.parse(config or {})
   if not checked then
@@ -87,6 +102,9 @@ function M.load(name, config, options)
     source = source,
     again = profiles.remaker(name, options, caller),
   }, Policy)
+  if options.prepared then
+    self.pool = spares.new(type(options.prepared) == "table" and options.prepared.wait_ms or nil)
+  end
   local fitted, why, code = self:fit()
   if not fitted and not (options.explains and code == fit.UNAVAILABLE) then
     return nil, why, code

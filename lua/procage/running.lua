@@ -100,6 +100,11 @@ end
 ---@param on_output? fun(stream: "stdout"|"stderr", bytes: string)
 ---@return procage.Outcome
 function Run:wait(on_output)
+  if not on_output and not self.outcome then
+    local ok, message = self.handle:wait()
+    local outcome = self:finish()
+    return ok and outcome or error(message, 2)
+  end
   for chunks in self:steps() do
     for _, chunk in ipairs(on_output and chunks or {}) do
       local ok, problem = pcall(on_output, chunk.stream, chunk.bytes)

@@ -140,3 +140,80 @@ int pc_clone_beside(unsigned long flags, int *pidfd, int (*fn)(void *), void *ar
 	pthread_setcancelstate(cancelled, NULL);
 	return (int)pid;
 }
+
+/* ---- Apart from it ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Beside what is said above: nobody waits, so the child may be there while the host does anything.
+ *
+ * - Signals. The child's mask is its own, and full; the host's is as it was once clone(2) has returned.
+ * - The host's end. As above: the memory stays for the child.
+ * - Fork. The copy has neither child nor stack, and must neither wait nor kill: its page of words is wiped (MADV_WIPEONFORK).
+ * - The code. A library that is unloaded would be unmapped under the child: its Lua objects go first, and wait.
+ */
+static int map_words(struct pc_apart *apart)
+{
+	uint32_t *words = mmap(NULL, GUARD_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (words == MAP_FAILED)
+		return -errno;
+	if (madvise(words, GUARD_SIZE, MADV_WIPEONFORK) < 0) {
+		int rc = -errno;
+
+		munmap(words, GUARD_SIZE);
+		return rc;
+	}
+	words[0] = words[1] = 1;
+	apart->shared = &words[0];
+	apart->owner = &words[1];
+	return 0;
+}
+
+static void unmap(struct pc_apart *apart)
+{
+	munmap(apart->shared, GUARD_SIZE);
+	munmap(apart->stack, STACK_SIZE + GUARD_SIZE);
+	*apart = (struct pc_apart) { 0 };
+}
+
+int pc_clone_apart(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, struct pc_apart *apart)
+{
+	struct around around;
+	long pid;
+	int rc;
+
+	rc = map_words(apart);
+	if (rc < 0)
+		return rc;
+	rc = begin(&around);
+	if (rc < 0) {
+		munmap(apart->shared, GUARD_SIZE);
+		return rc;
+	}
+	apart->stack = around.stack;
+	pid = pc_clone_call(flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, apart->shared);
+	set_signals(&around.before, NULL);
+	if (pid < 0)
+		unmap(apart);
+	return (int)pid;
+}
+
+bool pc_apart_is_own(const struct pc_apart *apart)
+{
+	return apart->stack && *apart->owner;
+}
+
+bool pc_apart_end(struct pc_apart *apart)
+{
+	static const struct timespec second = { .tv_sec = 1 };
+	int i;
+
+	if (!apart->stack)
+		return true;
+	for (i = 0; i < 3 && __atomic_load_n(apart->shared, __ATOMIC_ACQUIRE); i++)
+		pc_sys4(__NR_futex, pc_ptr(apart->shared), FUTEX_WAIT, 1, pc_ptr(&second));
+	if (__atomic_load_n(apart->shared, __ATOMIC_ACQUIRE))
+		return false;
+	unmap(apart);
+	return true;
+}

@@ -75,29 +75,33 @@ static int place_descriptors(struct pc_start *start)
 	return pc_close_from(PC_INIT_FREE);
 }
 
+static int fail(struct pc_start *start, uint32_t step, uint32_t op, int error)
+{
+	start->failed = (struct pc_status) { .kind = PC_STATUS_FAILED, .step = step, .op = op, .error = error };
+	return 127;
+}
+
 int pc_start_child(void *arg)
 {
 	static const char *const argv[] = { "procage-init", NULL };
 	static const char *const envp[] = { NULL };
 	struct pc_start *start = arg;
+	uint32_t op = PC_NO_OPERATION;
 	int rc;
 
 	/* First: what the host has open is no business of anything that follows. */
 	rc = place_descriptors(start);
-	if (rc == 0 && start->namespaces) {
-		rc = pc_ns_unshare(start->namespaces);
-		if (rc < 0) {
-			start->failed = (struct pc_status) {
-				.kind = PC_STATUS_FAILED, .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc
-			};
-			return 127;
-		}
-	}
-	if (rc == 0 && pc_enter(start->image, PC_INIT_RULESET, &start->failed) < 0)
+	if (rc < 0)
+		return fail(start, PC_STEP_INIT, op, rc);
+	/* By the names of the host's own mounts. */
+	rc = start->room ? pc_ruleset_add_rules(start->image, PC_INIT_RULESET, start->room, &op) : 0;
+	if (rc < 0)
+		return fail(start, PC_STEP_PREPARE, op, rc);
+	rc = start->namespaces ? pc_ns_unshare(start->namespaces) : 0;
+	if (rc < 0)
+		return fail(start, PC_STEP_CLONE, op, rc);
+	if (pc_enter(start->image, PC_INIT_RULESET, &start->failed) < 0)
 		return 127;
-	if (rc == 0)
-		rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
-	start->failed =
-		(struct pc_status) { .kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc };
-	return 127;
+	rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
+	return fail(start, PC_STEP_INIT, PC_NO_OPERATION, rc);
 }

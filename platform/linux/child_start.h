@@ -7,7 +7,8 @@
 /* The child's until it has exec'd or ended: the host neither reads nor writes it meanwhile. */
 struct pc_start {
 	const struct pc_image *image;
-	uint64_t namespaces; /* to be made by the child itself */
+	uint64_t namespaces;   /* to be made by the child itself */
+	struct pc_inode *room; /* to add the rules with; NULL: the host does */
 	struct pc_status failed;
 	int fds[PC_INIT_FREE]; /* to become 0 and so on; -1: none */
 };

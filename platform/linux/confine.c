@@ -3,6 +3,7 @@
  * A backstop for a process that runs commands; what those may do is a plan's matter.
  */
 #include "cleanup.h"
+#include "here.h"
 #include "../platform.h"
 #include "uapi.h"
 
@@ -58,6 +59,13 @@ static int add_trees(int ruleset, const char *const *trees, uint64_t writes, con
 	return 0;
 }
 
+static unsigned int confined;
+
+unsigned int pc_confined_times(void)
+{
+	return __atomic_load_n(&confined, __ATOMIC_RELAXED);
+}
+
 int pc_confine_process(const char *const *trees, struct pc_confine_failure *failure)
 {
 	struct pc_landlock_handled want = { 0 }, clipped;
@@ -94,6 +102,8 @@ int pc_confine_process(const char *const *trees, struct pc_confine_failure *fail
 	if (rc == 0)
 		rc = pc_no_new_privs();
 	/* With TSYNC the siblings get no_new_privs and the domain, or nobody does. */
+	/* Runs that were started before are not under it. */
+	__atomic_add_fetch(&confined, 1, __ATOMIC_RELAXED);
 	if (rc == 0)
 		rc = pc_landlock_restrict(ruleset, reaches_all ? LANDLOCK_RESTRICT_SELF_TSYNC : 0);
 	return rc;

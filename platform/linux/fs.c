@@ -59,6 +59,16 @@ int pc_file_facts(const char *path, bool follow, struct pc_file *file)
 	return 0;
 }
 
+int pc_descriptor_facts(int fd, struct pc_file *file)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*file = facts_of(&st);
+	return 0;
+}
+
 int pc_executable_facts(const char *path, struct pc_file *file, char *resolved)
 {
 	cleanup_fd int fd = -1;

@@ -180,6 +180,44 @@ static void put_chosen(struct pc_image *image, const struct pc_command *command)
 	image->chosen_ctime_ns = command->chosen_ctime_ns;
 }
 
+static void put_words(struct layout *to, struct pc_image *image, const struct pc_command *command)
+{
+	image->argc = (uint32_t)count_of(command->argv);
+	image->envc = (uint32_t)count_of(command->envp);
+	image->programs = (uint32_t)count_of(command->programs);
+	image->argv_offset = reserve_array(to, image->argc, 1);
+	image->envp_offset = reserve_array(to, image->envc, 0);
+	image->programs_offset = reserve_array(to, image->programs, 0);
+	fill_array(to, image->argv_offset, command->argv);
+	fill_array(to, image->envp_offset, command->envp);
+	fill_array(to, image->programs_offset, command->programs);
+	put_chosen(image, command);
+}
+
+/* The kernel takes no more than a quarter of the stack for words anyway; this bounds the offsets. */
+#define MAX_SIZE (64u << 20)
+
+int pc_words_build(const struct pc_command *command, struct pc_image **built)
+{
+	struct layout to = { .used = sizeof(struct pc_image) };
+	size_t size = image_size(0, command);
+	struct pc_image *words;
+
+	if (size > MAX_SIZE)
+		return -E2BIG;
+	words = calloc(1, size);
+	if (!words)
+		return -ENOMEM;
+	to.block = (char *)words;
+	words->magic = PC_IMAGE_MAGIC;
+	words->size = (uint32_t)size;
+	words->flags = command->stdin_fd < 0 ? PC_IMAGE_STDIN_NULL : 0;
+	put_words(&to, words, command);
+	put_run_texts(&to, words, command);
+	*built = words;
+	return 0;
+}
+
 int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
 		   const struct pc_command *command, struct pc_image **built)
 {
@@ -187,8 +225,7 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	struct layout to = { .used = sizeof(struct pc_image) };
 	struct pc_image *image;
 
-	/* The kernel takes no more than a quarter of the stack for words anyway; this bounds the offsets. */
-	if (size > (64u << 20))
+	if (size > MAX_SIZE)
 		return -E2BIG;
 	image = calloc(1, size);
 	if (!image)
@@ -207,16 +244,7 @@ int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	memcpy(to.block + to.used, plan_bytes, plan_size);
 	to.used += align8(plan_size);
 
-	image->argc = (uint32_t)count_of(command->argv);
-	image->envc = (uint32_t)count_of(command->envp);
-	image->programs = (uint32_t)count_of(command->programs);
-	image->argv_offset = reserve_array(&to, image->argc, 1);
-	image->envp_offset = reserve_array(&to, image->envc, 0);
-	image->programs_offset = reserve_array(&to, image->programs, 0);
-	fill_array(&to, image->argv_offset, command->argv);
-	fill_array(&to, image->envp_offset, command->envp);
-	fill_array(&to, image->programs_offset, command->programs);
-	put_chosen(image, command);
+	put_words(&to, image, command);
 	if (command->domain_name)
 		strncpy(image->domain_name, command->domain_name, sizeof(image->domain_name) - 1);
 	put_run_texts(&to, image, command);

@@ -28,7 +28,11 @@ enum {
 	PC_INIT_FREE = 13,
 };
 
-#define PC_ORDER_GO   'G' /* the ruleset is full: start the command. Before it init starts nothing */
+/*
+ * The ruleset is full: start the command. Before it init starts nothing. To a spare it comes with descriptors: the block of the
+ * command's words, standard input unless that block says PC_IMAGE_STDIN_NULL, output, error.
+ */
+#define PC_ORDER_GO   'G'
 #define PC_ORDER_TERM 'T' /* ask the command to end */
 #define PC_ORDER_KILL 'K' /* end everything */
 
@@ -41,11 +45,13 @@ enum pc_image_flag {
 	PC_IMAGE_OWN_NETWORK = 1u << 3, /* the network namespace is the run's own, and so are abstract sockets */
 	PC_IMAGE_CGROUP = 1u << 5,	/* the command moves into a cgroup, which ends with the run */
 	PC_IMAGE_CHOSEN = 1u << 6,	/* the program is the file that the image names, or none */
+	PC_IMAGE_SPARE = 1u << 8,	/* started ahead: the command's words come later, by the control socket */
 };
 
 struct pc_image {
 	uint32_t magic, size;
 	uint32_t flags;
+	uint32_t spare_ms; /* PC_IMAGE_SPARE: how long to wait for the words */
 	uint32_t uid, gid;
 	uint32_t plan_offset, plan_size; /* a checked plan, 8-byte aligned */
 	/* Arrays of uint64_t offsets, 8-byte aligned; the process that uses one turns it into pointers where it stands. */
@@ -106,6 +112,15 @@ struct pc_inode {
  * Returns 0; or -errno, with the operation in `failed_op`.
  */
 int pc_ruleset_add_rules(const struct pc_image *image, int ruleset_fd, struct pc_inode *room, uint32_t *failed_op);
+
+/*
+ * pc_become_command() in two halves, for a command that is not known yet. The first does whatever needs no word of it, the
+ * filter included; 0, or the negative errno of what is in `failed`. [child]
+ *
+ * The second returns only on failure. words: a block without a plan, its arrays pointers by now; the streams are in place.
+ */
+int pc_prepare_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);
+void pc_finish_command(const struct pc_image *image, const struct pc_image *words, int gate_fd, struct pc_status *failed);
 
 /* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */
 int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);

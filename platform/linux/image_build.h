@@ -9,6 +9,9 @@
 int pc_image_build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, uint32_t flags,
 		   const struct pc_command *command, struct pc_image **built);
 
+/* The words alone, for a run that was started ahead. -E2BIG, -ENOMEM. */
+int pc_words_build(const struct pc_command *command, struct pc_image **built);
+
 /*
  * Makes the ruleset that the plan describes. `ruleset` is a close-on-exec descriptor, -1 when the plan has none.
  * Returns 0; or -errno, with the operation in `failure`. (ruleset_build.c)
@@ -20,8 +23,8 @@ struct pc_ruleset_work {
 	const struct pc_image *image;
 	struct pc_failure failure;
 	struct pc_inode *room; /* to work in, taken at the start: the long step calls no allocator */
-	int rc;	    /* of the last step */
-	int fd;	    /* of the ruleset, the caller closes it; -1: the plan has none */
+	int rc;		       /* of the last step */
+	int fd;		       /* of the ruleset, the caller closes it; -1: the plan has none */
 };
 
 /* Makes the ruleset, still empty. The image stays until pc_ruleset_end(), which is to be called whatever this returns. */

@@ -498,7 +498,7 @@ static int shed_descriptors(const struct pc_image *image, int gate_fd)
 	return rc < 0 ? rc : pc_close_from(GATE + 1);
 }
 
-static int install_filter(const struct walk *walk, const struct pc_op *op)
+static int install_filter(const struct walk *walk, const struct pc_op *op, int socket)
 {
 	int rc;
 
@@ -506,7 +506,7 @@ static int install_filter(const struct walk *walk, const struct pc_op *op)
 		return pc_filter_install(walk->text + op->a, (size_t)op->value);
 	rc = pc_filter_install_listener(walk->text + op->b, (size_t)op->value);
 	/* It notifies of nothing that happens from here to exec. */
-	return rc < 0 ? rc : send_descriptor(LISTENER_SOCKET, rc);
+	return rc < 0 ? rc : send_descriptor(socket, rc);
 }
 
 /* First of all, so that nothing the command does is outside. A move by a descriptor is judged by who opened it. */
@@ -517,11 +517,51 @@ static int enter_cgroup(void)
 	return rc < 0 ? (int)rc : 0;
 }
 
+/* What is the command's own, but for its filter. 0 or the negative errno in `failed`. */
+static int apply_command_ops(struct walk *walk, const struct pc_op *ops, uint32_t count, bool is_spare,
+			     struct pc_status *failed)
+{
+	uint32_t i;
+	int rc;
+
+	for (i = 0; i < count; i++) {
+		if (ops[i].code < PC_OP_NEW_SESSION || ops[i].code == PC_OP_SECCOMP || (is_spare && ops[i].code == PC_OP_CHDIR))
+			continue;
+		rc = command_op(walk, &ops[i]);
+		if (rc < 0)
+			return fail(failed, step_of(&ops[i]), i, rc);
+	}
+	return 0;
+}
+
+static int install_filters(const struct walk *walk, const struct pc_op *ops, uint32_t count, int socket,
+			   struct pc_status *failed)
+{
+	uint32_t i;
+	int rc;
+
+	for (i = 0; i < count; i++) {
+		if (ops[i].code != PC_OP_SECCOMP)
+			continue;
+		rc = install_filter(walk, &ops[i], socket);
+		if (rc < 0)
+			return fail(failed, PC_STEP_SECCOMP, i, rc);
+	}
+	return 0;
+}
+
+static void execute(const struct pc_image *image, struct pc_status *failed)
+{
+	int rc = image->flags & PC_IMAGE_CHOSEN ? exec_chosen(image) : exec_first(image);
+
+	fail(failed, PC_STEP_EXEC, PC_NO_OPERATION, rc);
+}
+
 void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, int gate_fd, struct pc_status *failed)
 {
 	struct walk walk = { .ruleset_fd = ruleset_fd };
 	const struct pc_op *ops;
-	uint32_t count, i;
+	uint32_t count;
 	int rc;
 
 	rc = image->flags & PC_IMAGE_CGROUP && !is_in_cgroup ? enter_cgroup() : 0;
@@ -535,29 +575,53 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_
 		return;
 	}
 	ops = plan_ops(image, &walk, &count);
-	for (i = 0; i < count; i++) {
-		if (ops[i].code < PC_OP_NEW_SESSION || ops[i].code == PC_OP_SECCOMP)
-			continue;
-		rc = command_op(&walk, &ops[i]);
-		if (rc < 0) {
-			fail(failed, step_of(&ops[i]), i, rc);
-			return;
-		}
-	}
+	if (apply_command_ops(&walk, ops, count, false, failed) < 0)
+		return;
 	rc = shed_descriptors(image, gate_fd);
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
 		return;
 	}
+	if (install_filters(&walk, ops, count, LISTENER_SOCKET, failed) == 0)
+		execute(image, failed);
+}
+
+/*
+ * The working directory waits, which no rule of Landlock's is about, and so do descriptors and signals. What is called after the
+ * filter is what every program calls; it notifies of nothing of that.
+ */
+int pc_prepare_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
+{
+	struct walk walk = { .ruleset_fd = ruleset_fd };
+	const struct pc_op *ops;
+	uint32_t count;
+	int rc;
+
+	ops = plan_ops(image, &walk, &count);
+	rc = apply_command_ops(&walk, ops, count, true, failed);
+	return rc < 0 ? rc : install_filters(&walk, ops, count, PC_INIT_LISTENER, failed);
+}
+
+void pc_finish_command(const struct pc_image *image, const struct pc_image *words, int gate_fd, struct pc_status *failed)
+{
+	struct walk walk = { 0 };
+	const struct pc_op *ops;
+	uint32_t count, i;
+	int rc;
+
+	ops = plan_ops(image, &walk, &count);
+	walk.image = words; /* whose directory it is */
 	for (i = 0; i < count; i++) {
-		if (ops[i].code != PC_OP_SECCOMP)
-			continue;
-		rc = install_filter(&walk, &ops[i]);
+		rc = ops[i].code == PC_OP_CHDIR ? command_op(&walk, &ops[i]) : 0;
 		if (rc < 0) {
-			fail(failed, PC_STEP_SECCOMP, i, rc);
+			fail(failed, PC_STEP_DIRECTORY, i, rc);
 			return;
 		}
 	}
-	rc = image->flags & PC_IMAGE_CHOSEN ? exec_chosen(image) : exec_first(image);
-	fail(failed, PC_STEP_EXEC, PC_NO_OPERATION, rc);
+	rc = shed_descriptors(words, gate_fd);
+	if (rc < 0) {
+		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
+		return;
+	}
+	execute(words, failed);
 }

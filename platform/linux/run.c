@@ -251,6 +251,7 @@ static int start_in_pipes(const struct pc_plan *plan, const void *plan_bytes, si
 	command->stderr_fd = run->is_merged ? pipes->out[1] : pipes->err[1];
 	rc = pc_spawn(plan, plan_bytes, plan_size, command, &process, failure);
 	command->domain_name = NULL;
+	command->spare = NULL;
 	if (rc < 0) {
 		pc_audit_close(audit, NULL);
 		return rc;

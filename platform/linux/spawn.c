@@ -10,6 +10,7 @@
 #include "child_start.h"
 #include "cleanup.h"
 #include "image_build.h"
+#include "spawn.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ static int make_memfd(const char *name, unsigned int flags)
  * Made for each run and sealed before use: a descriptor kept for later could be closed by the host and its number reused, and
  * then a stranger's file would be exec'd as init.
  */
-static int open_init(void)
+int pc_open_init(void)
 {
 	cleanup_fd int fd = -1;
 	int rc;
@@ -80,7 +81,7 @@ static int open_init(void)
 	return pc_take_fd(&fd);
 }
 
-static int open_image(const struct pc_image *image)
+int pc_open_image(const struct pc_image *image)
 {
 	cleanup_fd int fd = -1;
 	int rc;
@@ -138,7 +139,7 @@ static void reap(struct pc_process *process)
 		;
 }
 
-static void end_process(struct pc_process *process)
+void pc_end_process(struct pc_process *process)
 {
 	syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
 	reap(process);
@@ -147,7 +148,7 @@ static void end_process(struct pc_process *process)
 }
 
 /* Init's first word: started, or the step that failed. No word at all is a failure too. */
-static int await_start(int status_fd, struct pc_status *status)
+int pc_await_start(int status_fd, struct pc_status *status)
 {
 	ssize_t n;
 
@@ -164,12 +165,7 @@ static int await_start(int status_fd, struct pc_status *status)
 	return 0;
 }
 
-/* What the child holds and the host lets go of once it does: while the host held it, neither would see the other go. */
-struct child_ends {
-	int status, control, broker, listener;
-};
-
-static void close_child_ends(struct child_ends *ends)
+void pc_close_ends(struct pc_ends *ends)
 {
 	int *fds[] = { &ends->status, &ends->control, &ends->broker, &ends->listener };
 	size_t i;
@@ -196,7 +192,7 @@ static int let_go(struct pc_start *start, const struct pc_ruleset_work *rules, i
 	return write_all(control_fd, &order, 1);
 }
 
-static int start_child(const struct pc_plan *plan, struct pc_start *start, int control_fd, struct child_ends *ends,
+static int start_child(const struct pc_plan *plan, struct pc_start *start, int control_fd, struct pc_ends *ends,
 		       struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
@@ -207,53 +203,50 @@ static int start_child(const struct pc_plan *plan, struct pc_start *start, int c
 		return rc;
 	}
 	rc = let_go(start, rules, control_fd);
-	close_child_ends(ends);
+	pc_close_ends(ends);
 	if (rc == 0)
-		rc = await_start(process->status_fd, &start->failed);
+		rc = pc_await_start(process->status_fd, &start->failed);
 	if (rc < 0)
-		end_process(process);
+		pc_end_process(process);
 	return rc;
 }
 
-/* The host's ends. */
-struct host_ends {
-	int status, control, broker, listener;
-};
-
-static void close_host_ends(struct host_ends *ends)
+static int open_pair(bool is_socket, int pair[2])
 {
-	int *fds[] = { &ends->status, &ends->control, &ends->broker, &ends->listener };
-	size_t i;
-
-	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (*fds[i] >= 0)
-			close(pc_take_fd(fds[i]));
+	if (is_socket)
+		return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ? -errno : 0;
+	return pipe2(pair, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
-static int open_ends(bool has_notifications, bool has_terminal, struct host_ends *host, struct child_ends *child)
+/* [0] is read, [1] is written, where it is a pipe. */
+int pc_open_ends(bool has_broker, bool has_listener, bool is_spare, struct pc_ends *host, struct pc_ends *child)
 {
-	int pair[2];
+	int pair[2], rc;
 
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return -errno;
+	rc = open_pair(false, pair);
+	if (rc < 0)
+		return rc;
 	host->status = pair[0];
 	child->status = pair[1];
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return -errno;
+	rc = open_pair(is_spare, pair);
+	if (rc < 0)
+		return rc;
 	child->control = pair[0];
 	host->control = pair[1];
-	if (!has_notifications && !has_terminal)
-		return 0;
-	if (has_notifications) {
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-			return -errno;
+	rc = has_broker ? open_pair(true, pair) : 0;
+	if (rc < 0)
+		return rc;
+	if (has_broker) {
 		host->broker = pair[0];
 		child->broker = pair[1];
 	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	host->listener = pair[0];
-	child->listener = pair[1];
+	rc = has_listener ? open_pair(true, pair) : 0;
+	if (rc < 0)
+		return rc;
+	if (has_listener) {
+		host->listener = pair[0];
+		child->listener = pair[1];
+	}
 	return 0;
 }
 
@@ -285,7 +278,7 @@ static int receive_descriptor(int socket)
 }
 
 /* In the order in which the child sends them. */
-static int receive_descriptors(uint32_t flags, int socket, struct pc_process *process)
+int pc_receive_descriptors(uint32_t flags, int socket, struct pc_process *process)
 {
 	int rc;
 
@@ -305,7 +298,7 @@ static int receive_descriptors(uint32_t flags, int socket, struct pc_process *pr
 	return 0;
 }
 
-static int start(const struct pc_plan *plan, struct pc_start *start, struct host_ends *host, struct child_ends *child,
+static int start(const struct pc_plan *plan, struct pc_start *start, struct pc_ends *host, struct pc_ends *child,
 		 struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
@@ -314,10 +307,10 @@ static int start(const struct pc_plan *plan, struct pc_start *start, struct host
 	rc = start_child(plan, start, host->control, child, process, rules);
 	if (rc < 0)
 		return rc;
-	rc = receive_descriptors(start->image->flags, host->listener, process);
+	rc = pc_receive_descriptors(start->image->flags, host->listener, process);
 	if (rc < 0) {
 		start->failed = (struct pc_status) { .step = PC_STEP_DESCRIPTORS, .op = PC_NO_OPERATION, .error = rc };
-		end_process(process);
+		pc_end_process(process);
 		return rc;
 	}
 	process->status_fd = pc_take_fd(&host->status);
@@ -326,7 +319,7 @@ static int start(const struct pc_plan *plan, struct pc_start *start, struct host
 	return 0;
 }
 
-static uint32_t image_flags(const struct pc_plan *plan, const struct pc_command *command)
+uint32_t pc_image_flags(const struct pc_plan *plan, const struct pc_command *command)
 {
 	uint32_t flags = 0;
 
@@ -348,8 +341,8 @@ static uint32_t image_flags(const struct pc_plan *plan, const struct pc_command 
 int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
 	     struct pc_process *process, struct pc_failure *failure)
 {
-	struct child_ends child = { -1, -1, -1, -1 };
-	struct host_ends host = { -1, -1, -1, -1 };
+	struct pc_ends child = { -1, -1, -1, -1 };
+	struct pc_ends host = { -1, -1, -1, -1 };
 	cleanup_free struct pc_image *image = NULL;
 	cleanup_fd int init_fd = -1, image_fd = -1, ruleset_fd = -1;
 	struct pc_ruleset_work rules = { .failure = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION }, .fd = -1 };
@@ -361,8 +354,10 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 	struct pc_start starting = { .failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION } };
 	int rc;
 
+	if (command->spare)
+		return pc_spare_take(command->spare, command, process, failure);
 	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
-	rc = pc_image_build(plan, plan_bytes, plan_size, image_flags(plan, command), command, &image);
+	rc = pc_image_build(plan, plan_bytes, plan_size, pc_image_flags(plan, command), command, &image);
 	if (rc == 0) {
 		rc = pc_ruleset_begin(image, plan, &rules);
 		ruleset_fd = rules.fd;
@@ -370,11 +365,11 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 			*failure = rules.failure;
 	}
 	if (rc == 0)
-		rc = image_fd = open_image(image);
+		rc = image_fd = pc_open_image(image);
 	if (rc >= 0)
-		rc = init_fd = open_init();
+		rc = init_fd = pc_open_init();
 	if (rc >= 0)
-		rc = open_ends(plan->answers != NULL, command->has_terminal, &host, &child);
+		rc = pc_open_ends(plan->answers != NULL, plan->answers || command->has_terminal, false, &host, &child);
 	if (rc >= 0 && command->cgroup) {
 		rc = pc_cgroup_open(command->cgroup, &command->cgroup_limits, &cgroup);
 		if (rc < 0)
@@ -394,7 +389,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 		*failure = (struct pc_failure) { .step = starting.failed.step, .op = starting.failed.op };
 		goto failed;
 	}
-	close_host_ends(&host);
+	pc_close_ends(&host);
 	pc_ruleset_end(&rules);
 	started.has_pid_namespace = plan->namespaces & CLONE_NEWPID;
 	started.cgroup = cgroup;
@@ -403,8 +398,8 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 failed:
 	pc_ruleset_end(&rules);
 	pc_cgroup_close(cgroup, &memory_kills);
-	close_child_ends(&child);
-	close_host_ends(&host);
+	pc_close_ends(&child);
+	pc_close_ends(&host);
 	failure->error = rc;
 	return rc;
 }

@@ -224,6 +224,7 @@ end
 ---@field policy? string
 ---@field under? string  where the tree is made
 ---@field host? procage.Host  a poorer one than this machine is
+---@field prepared? boolean|table  each run has its successor started ahead
 ---@field host_env? table<string, string>  of the process that runs commands, besides PATH, HOME, WS and OUTSIDE
 
 ---@param options? procage.BoxOptions
@@ -252,6 +253,9 @@ function M.new(options)
 end
 
 function Box:__close()
+  if self.loaded then
+    self.loaded:close()
+  end
   for _, child in ipairs(self.children) do
     child:stop()
   end
@@ -406,7 +410,7 @@ function Box:policy()
     self.loaded, message, code = procage.policy.load(
       self.options.policy or "speccoder",
       self.options.config or {},
-      { root = self.workspace, home = self.home, env = self.env, host = self.options.host }
+      { root = self.workspace, home = self.home, env = self.env, host = self.options.host, prepared = self.options.prepared }
     )
     return self.loaded, message, code
   end

@@ -58,9 +58,14 @@ static procage_policy *policy;
 /* The workspace is a directory of the home; beside it nothing may be written. */
 static char workspace[256], outside[256];
 
+/* Runs have their successors started ahead. */
+static int is_prepared;
+
 static inline procage_policy *load(const char *config)
 {
-	struct procage_load how = { .size = sizeof(how), .policy = "speccoder", .config_json = config };
+	struct procage_load how = {
+		.size = sizeof(how), .policy = "speccoder", .config_json = config, .is_prepared = is_prepared
+	};
 	procage_policy *made = NULL;
 	procage_error *error = NULL;
 

@@ -10,6 +10,7 @@ local private = require("procage.private")
 local quote = require("procage.quote")
 local running = require("procage.running")
 local settle = require("procage.runner.settle")
+local spares = require("procage.runner.spares")
 
 local masks = later("procage.mask")
 
@@ -24,6 +25,34 @@ local function is_stale(detail)
 end
 
 --- One try to start a command: what `go` (core.run or core.start) made of it, and what there was before.
+---@param spare? procage.Spare  taken
+local function try(self, plan, cmd, cwd, found, go, spare)
+  local directory, lock, code
+  if spare then
+    directory, lock = spare.directory, spare.lock
+  elseif self:needs_directory() then
+    self.swept = self.swept or {}
+    directory, lock, code = private.make(self.caller_env, self.swept)
+    if not directory then
+      return nil, lock, code
+    end
+  end
+  local begun = settle.note(self, cmd, directory, lock)
+  local specification = command.specification(self, cmd, cwd, directory, found)
+  specification.spare = spare and spare.handle
+  local result, why, errno, detail = go(plan, specification)
+  if not result then
+    if directory then
+      private.remove(directory, lock)
+    end
+    return nil, why, errno, detail
+  end
+  begun.result = result
+  begun.pool = self.pool and self.pool:begin()
+  return begun
+end
+
+--- A plan that holds, and a run of it: one that was started ahead, where there is one.
 ---@param self procage.Policy
 ---@return procage.Begun?
 ---@return string? message
@@ -34,24 +63,14 @@ function M.attempt(self, cmd, cwd, found, go)
   if not plan then
     return nil, message, code
   end
-  local directory, lock
-  if self:needs_directory() then
-    self.swept = self.swept or {}
-    directory, lock, code = private.make(self.caller_env, self.swept)
-    if not directory then
-      return nil, lock, code
-    end
+  spares.sweep()
+  local spare = self.pool and spares.suit(self, cmd) and self.pool:take(plan)
+  local begun = spare and try(self, plan, cmd, cwd, found, go, spare)
+  -- When the spare was none after all nothing has run; and a command that cannot be run is told of by a run of its own.
+  if begun then
+    return begun
   end
-  local begun = settle.note(self, cmd, directory, lock)
-  local result, why, errno, detail = go(plan, command.specification(self, cmd, cwd, directory, found))
-  if not result then
-    if directory then
-      private.remove(directory, lock)
-    end
-    return nil, why, errno, detail
-  end
-  begun.result = result
-  return begun
+  return try(self, plan, cmd, cwd, found, go)
 end
 
 --- "exec: No such file or directory" is true and tells nobody what to do.
@@ -169,10 +188,14 @@ function M.run(self, cmd)
     if cmd.stream or cmd.terminal or cmd.cancel_signals then
       error("run: on_output goes without stream, terminal and cancel_signals", 2)
     end
+  end
+  -- Stepped, since between the start and the first step there is time for the next one.
+  if cmd.on_output or self.pool and not (cmd.stream or cmd.terminal or cmd.cancel_signals) then
     local run, message, code, detail = self:begin(cmd)
     if not run then
       return nil, message, code, detail
     end
+    spares.start_next(self)
     return run:wait(cmd.on_output)
   end
   local begun, why, errno, detail = self:launch(cmd, core.run)
@@ -209,7 +232,35 @@ end
 function M.start(self, cmd)
   command.check_is_table(cmd, "start")
   command.check(cmd, "start", {})
-  return self:begin(cmd)
+  local run, message, code, detail = self:begin(cmd)
+  spares.start_next(self)
+  return run, message, code, detail
+end
+
+--- Starts the next run ahead of its command: what does not depend on it is done by then, and a process waits for it, ten
+--- seconds at most. From here on each run has its successor started so, until policy:close(); as with load's `prepared`.
+---@param self procage.Policy
+---@return true? ok
+---@return string? message  it cannot be done; runs start as ever
+---@return any code
+function M.prepare(self)
+  local plan, message, code = self:plan()
+  if not plan then
+    return nil, message, code
+  end
+  self.pool = self.pool or spares.new()
+  spares.sweep()
+  self.pool:sweep(plan)
+  return spares.start_next(self)
+end
+
+--- Ends what was started ahead. Runs go on, and later ones start by themselves.
+---@param self procage.Policy
+function M.close(self)
+  if self.pool then
+    self.pool:close()
+    self.pool = nil
+  end
 end
 
 return M

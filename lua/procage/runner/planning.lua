@@ -1,5 +1,6 @@
 --- The plan of a policy. It is kept: what it rests on is compared before each run, and it is made again when anything differs.
 
+local core = require("procage.core")
 local disk = require("procage.disk")
 local list = require("procage.list")
 local path = require("procage.path")
@@ -70,7 +71,7 @@ function M.plan(self)
     return nil, message, code
   end
   survey.inside = hidden_inside(survey)
-  self.made, self.survey = made, survey
+  self.made, self.survey, self.made_us = made, survey, core.now_us()
   return made
 end
 

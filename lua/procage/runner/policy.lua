@@ -30,6 +30,7 @@ Policy.needs_directory, Policy.environment = command.needs_directory, command.en
 Policy.programs_of = command.programs_of
 Policy.attempt, Policy.launch, Policy.begin = launch.attempt, launch.launch, launch.begin
 Policy.run, Policy.start = launch.run, launch.start
+Policy.prepare, Policy.close, Policy.__close = launch.prepare, launch.close, launch.close
 
 --- A hand-written host may claim less than this machine has, never more.
 local function check_host(given, real)

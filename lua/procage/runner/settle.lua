@@ -23,6 +23,7 @@ local M = {}
 ---@field directory? string
 ---@field lock? any
 ---@field result? any  what core made of it
+---@field pool? procage.Spares  where it counts as a run
 
 local function marks_of(names)
   local marks = {}
@@ -119,6 +120,9 @@ end
 ---@param raw table  as core.run returns it
 ---@return procage.Outcome
 function M.conclude(self, begun, raw)
+  if begun.pool then
+    begun.pool:finish()
+  end
   name_processes(raw, begun.executable)
   local outcome = outcomes.new(raw, self)
   remove_directory(outcome, begun)

@@ -9,10 +9,10 @@
 #include "../broker.h"
 #include "../image.h"
 #include "../sys.h"
+#include "spare.h"
 
 #include <linux/fcntl.h>
 #include <asm/signal.h>
-#include <linux/mman.h>
 #include <linux/poll.h>
 #include <linux/prctl.h>
 #include <linux/resource.h>
@@ -79,36 +79,15 @@ static __attribute__((noreturn)) void fail(uint32_t step, int error)
 	pc_sys_exit(1);
 }
 
-/* Offsets become pointers, where they stand: the block is this process's private copy. */
-static void point(struct pc_image *image, uint32_t offset, uint32_t count)
-{
-	uint64_t *at = (uint64_t *)((char *)image + offset);
-	uint32_t i;
-
-	for (i = 0; i < count; i++)
-		at[i] = (uint64_t)(uintptr_t)((char *)image + at[i]);
-	at[count] = 0;
-}
-
 static struct pc_image *map_image(void)
 {
-	struct pc_statx st;
 	struct pc_image *image;
-	long rc;
+	int rc;
 
-	rc = pc_sys_statx(PC_INIT_IMAGE, "", PC_AT_EMPTY_PATH, PC_STATX_BASIC, &st);
+	rc = pc_map_block(PC_INIT_IMAGE, &image);
 	if (rc < 0)
-		fail(PC_STEP_INIT, (int)rc);
-	rc = pc_sys6(__NR_mmap, 0, (long)st.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, PC_INIT_IMAGE, 0);
-	if (pc_sys_failed(rc))
-		fail(PC_STEP_INIT, (int)rc);
+		fail(PC_STEP_INIT, rc);
 	pc_sys_close(PC_INIT_IMAGE);
-	image = (struct pc_image *)rc;
-	if (st.size < sizeof(*image) || image->magic != PC_IMAGE_MAGIC || image->size != st.size)
-		fail(PC_STEP_INIT, -22 /* EINVAL */);
-	point(image, image->argv_offset, image->argc);
-	point(image, image->envp_offset, image->envc);
-	point(image, image->programs_offset, image->programs);
 	return image;
 }
 
@@ -140,7 +119,10 @@ static int command_main(void *arg)
 {
 	struct init *init = arg;
 
-	pc_become_command(init->image, init->ruleset_fd, init->is_in_cgroup, init->gate_fd, &init->failed);
+	if (init->image->flags & PC_IMAGE_SPARE)
+		pc_spare_command(init->image, init->ruleset_fd, init->gate_fd, &init->failed);
+	else
+		pc_become_command(init->image, init->ruleset_fd, init->is_in_cgroup, init->gate_fd, &init->failed);
 	return 127;
 }
 
@@ -200,7 +182,7 @@ static bool await_exec(int gate)
 	return rc > 0 && !polled[1].revents;
 }
 
-/* False: the host has gone, and what was begun is to end. */
+/* False: the command does not run, or the host has gone; what was begun is to end. */
 static bool start_command(struct init *init)
 {
 	struct pc_status started = { .kind = PC_STATUS_STARTED };
@@ -222,7 +204,8 @@ static bool start_command(struct init *init)
 	pc_sys_close(gate);
 	if (init->failed.kind) {
 		report(&init->failed);
-		pc_sys_exit(1);
+		init->command = 0;
+		return false;
 	}
 	report(&started);
 	/* The command's own streams: the host must see them end when the command's side ends, not ours. */
@@ -331,7 +314,9 @@ static void serve(struct init *init)
 		fail(PC_STEP_INIT, (int)fd);
 	polled[1] = (struct pollfd) { .fd = (int)fd, .events = POLLIN };
 
-	await_go();
+	/* Of a spare the command's process waits for the word, once it is all but the command. */
+	if (!(init->image->flags & PC_IMAGE_SPARE))
+		await_go();
 	if (!start_command(init))
 		return;
 	for (;;) {

@@ -1,0 +1,234 @@
+--- Runs that are started ahead of their commands, for a host that asks for it: the next one of a plan is made while a command
+--- runs, up to the process that will be the command, confined and waiting (platform/linux/spare.c).
+---
+--- What a spare was built from may change before it is taken. So the plan must hold, by the check that every run makes; what
+--- that check does not see, since an ordinary run opens each name anew, is compared here: which object each name is.
+
+local core = require("procage.core")
+local list = require("procage.list")
+local path = require("procage.path")
+local private = require("procage.private")
+
+local M = {}
+
+--- How long one waits for its command at most: it keeps the workspace and the file systems of its mounts meanwhile.
+M.LONGEST_MS = 10000
+
+--- A change within one tick of the kernel's clock leaves the times of a directory as they were.
+local TICK_US = 20000
+
+local EOPNOTSUPP = 95
+
+---@class procage.Spare
+---@field handle userdata  of core.prepare
+---@field directory? string
+---@field lock? userdata
+---@field plan userdata
+---@field names string[]
+---@field identities string
+---@field since_us integer
+
+---@class procage.Spares
+---@field list procage.Spare[]
+---@field wait_ms integer
+---@field in_use integer  runs that are not over
+---@field most integer  as many as there were at once
+local Pool = {}
+Pool.__index = Pool
+
+--- All of them, since each call looks after what has ended meanwhile, whosever it is.
+local pools = setmetatable({}, { __mode = "k" })
+
+---@param wait_ms? integer
+---@return procage.Spares
+function M.new(wait_ms)
+  local pool = setmetatable({
+    list = {},
+    wait_ms = wait_ms or M.LONGEST_MS,
+    in_use = 0,
+    most = 1,
+    limit = core.processors(),
+  }, Pool)
+  pools[pool] = true
+  return pool
+end
+
+--- In a fork of the host the directory is the other process's.
+local function drop(spare)
+  local is_own = spare.handle:is_own()
+  spare.handle:close()
+  if spare.directory and is_own then
+    private.remove(spare.directory, spare.lock)
+  elseif spare.lock then
+    spare.lock:close()
+  end
+end
+
+function Pool:drop(i)
+  drop(table.remove(self.list, i))
+end
+
+--- Lets go of those that have ended, or are of a plan that is no more.
+---@param plan? userdata
+function Pool:sweep(plan)
+  for i = #self.list, 1, -1 do
+    local spare = self.list[i]
+    if plan and spare.plan ~= plan or core.now_us() - spare.since_us > self.wait_ms * 1000 or not spare.handle:is_alive() then
+      self:drop(i)
+    end
+  end
+end
+
+--- Whatever has ended is let go of, in every policy of this state.
+function M.sweep()
+  for pool in pairs(pools) do
+    pool:sweep()
+  end
+end
+
+--- Ends them all.
+function Pool:close()
+  while self.list[1] do
+    self:drop(#self.list)
+  end
+end
+Pool.__gc = Pool.close
+
+--- Operations that take a name of the host's.
+local NAMED = {
+  landlock_hide = true, landlock_path = true, tree_clone = true, tree_attach = true, mount_set = true,
+  remount_read_only = true, tmpfs = true, pin_link = true,
+}
+
+--- The names that a spare holds objects of; in `loose` those that no directory's times tell of.
+local function names_of(plan, survey)
+  local seen, every, loose = {}, {}, {}
+  local function add(name)
+    if seen[name] then
+      return
+    end
+    seen[name] = true
+    every[#every + 1] = name
+    local parent = path.parent(name)
+    if not parent or not survey.stamps[parent] then
+      loose[#loose + 1] = name
+    end
+  end
+  for _, op in ipairs(plan:ops()) do
+    if NAMED[op.op] and op.path then
+      add(op.path)
+    end
+  end
+  for _, entry in ipairs(survey.hidden) do
+    if entry.kind then
+      add(entry.path)
+    end
+  end
+  for _, name in ipairs(survey.inside) do
+    add(name)
+  end
+  return every, loose
+end
+
+--- Whether a run of this policy, of this command, can be started ahead: all but those for which something is made that is one
+--- run's alone, and those that need the user's terminal.
+---@param policy procage.Policy
+---@param cmd? table
+---@return boolean
+function M.suit(policy, cmd)
+  if cmd and cmd.terminal or policy.profile.unconfined or policy.denials == "paths" then
+    return false
+  end
+  local mechanisms, limits = list.set(policy.fitted.mechanisms), policy.fitted.limits
+  return not (mechanisms["cgroup-kill"] or mechanisms["cgroup-memory"] and limits.memory_bytes
+    or mechanisms["cgroup-pids"] and limits.processes)
+end
+
+--- Starts the next run of a policy ahead. That it cannot be done is no failure: then the run starts by itself.
+---@param policy procage.Policy  with a plan
+---@return true? ok
+---@return string? message
+---@return integer? code
+function M.start_next(policy)
+  if not policy.pool or not policy.made or not M.suit(policy) then
+    return nil, "prepare: runs of this policy are not started ahead", EOPNOTSUPP
+  end
+  policy.swept = policy.swept or {}
+  return policy.pool:add(policy.made, policy.survey, policy.made_us, policy:needs_directory() and policy.caller_env or nil,
+    policy.swept)
+end
+
+--- Starts one more ahead, unless there are as many as there were runs at once.
+---@param plan userdata  that holds, or held a moment ago: it is looked at again when the spare is taken
+---@param survey table
+---@param made_us integer  when the plan was
+---@param variables? table<string, string>  the caller's environment, where a private directory is needed
+---@param swept table
+---@return true? ok
+---@return string? message
+---@return integer? code
+function Pool:add(plan, survey, made_us, variables, swept)
+  if #self.list >= math.min(self.most, self.limit) then
+    return true
+  end
+  if not survey.loose then
+    survey.every, survey.loose = names_of(plan, survey)
+  end
+  local directory, lock, code
+  if variables then
+    directory, lock, code = private.make(variables, swept)
+    if not directory then
+      return nil, lock --[[@as string]], code
+    end
+  end
+  local now = core.now_us()
+  local names = now - made_us < TICK_US and survey.every or survey.loose
+  local identities = core.identities(names)
+  local handle, message, errno = core.prepare(plan, directory, self.wait_ms)
+  if not handle then
+    if directory then
+      private.remove(directory, lock)
+    end
+    return nil, message, errno
+  end
+  table.insert(self.list, {
+    handle = handle,
+    directory = directory,
+    lock = lock,
+    plan = plan,
+    names = names,
+    identities = identities,
+    since_us = now,
+  })
+  return true
+end
+
+--- One for a run that begins now; the caller owns it. The oldest first: it is the likeliest to be ready.
+---@param plan userdata
+---@return procage.Spare?
+function Pool:take(plan)
+  self:sweep(plan)
+  local spare = table.remove(self.list, 1)
+  if not spare then
+    return nil
+  end
+  if spare.lock and not spare.lock:is_own() or core.identities(spare.names) ~= spare.identities then
+    drop(spare)
+    return nil
+  end
+  return spare
+end
+
+--- A run has begun: it is counted until finish.
+---@return procage.Spares
+function Pool:begin()
+  self.in_use = self.in_use + 1
+  self.most = math.max(self.most, self.in_use)
+  return self
+end
+
+function Pool:finish()
+  self.in_use = self.in_use - 1
+end
+
+return M

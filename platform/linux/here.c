@@ -1,0 +1,114 @@
+/* See here.h. */
+#include "here.h"
+#include "cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The calling thread's: each may have its own. Source: proc_pid_status(5). */
+static const char *const lines[] = { "Umask:",	      "Uid:",	      "Gid:",	 "Groups:",	"CapInh:",  "CapPrm:",
+				     "CapEff:",	      "CapBnd:",      "CapAmb:", "NoNewPrivs:", "Seccomp:", "Seccomp_filters:",
+				     "Cpus_allowed:", "Mems_allowed:" };
+
+static const char *const places[PC_HERE_PLACES] = { "/", "/proc/thread-self/ns/mnt", "/proc/thread-self/ns/net",
+						    "/proc/thread-self/ns/user", "/proc/thread-self/ns/pid_for_children" };
+
+static bool is_wanted(const char *line)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (!strncmp(line, lines[i], strlen(lines[i])))
+			return true;
+	return false;
+}
+
+/* Keeps what matters of the text, in place. */
+static void pick(char *text)
+{
+	char *to = text, *line = text;
+
+	while (*line) {
+		size_t size = strcspn(line, "\n");
+
+		size += line[size] == '\n';
+		if (is_wanted(line)) {
+			memmove(to, line, size);
+			to += size;
+		}
+		line += size;
+	}
+	*to = '\0';
+}
+
+static int read_status(char kept[PC_HERE_TEXT])
+{
+	char text[8192];
+	cleanup_fd int fd = -1;
+	ssize_t size;
+
+	fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	size = read(fd, text, sizeof(text) - 1);
+	if (size < 0)
+		return -errno;
+	text[size] = '\0';
+	pick(text);
+	if (strlen(text) >= PC_HERE_TEXT)
+		return -E2BIG;
+	strcpy(kept, text);
+	return 0;
+}
+
+static int read_limits(uint64_t limits[PC_HERE_LIMITS][2])
+{
+	struct rlimit limit;
+	int i;
+
+	for (i = 0; i < PC_HERE_LIMITS; i++) {
+		if (getrlimit((__rlimit_resource_t)i, &limit) < 0)
+			return -errno;
+		limits[i][0] = limit.rlim_cur;
+		limits[i][1] = limit.rlim_max;
+	}
+	return 0;
+}
+
+static int read_places(uint64_t found[PC_HERE_PLACES][2])
+{
+	struct stat st;
+	int i;
+
+	for (i = 0; i < PC_HERE_PLACES; i++) {
+		if (stat(places[i], &st) < 0)
+			return -errno;
+		found[i][0] = st.st_dev;
+		found[i][1] = st.st_ino;
+	}
+	return 0;
+}
+
+int pc_here_read(struct pc_here *here)
+{
+	int rc;
+
+	memset(here, 0, sizeof(*here));
+	rc = read_status(here->text);
+	if (rc == 0)
+		rc = read_limits(here->limits);
+	if (rc == 0)
+		rc = read_places(here->places);
+	here->priority = getpriority(PRIO_PROCESS, 0);
+	here->scheduler = sched_getscheduler(0);
+	here->confined = pc_confined_times();
+	return rc;
+}
+
+bool pc_here_is_same(const struct pc_here *a, const struct pc_here *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}

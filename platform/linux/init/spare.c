@@ -1,0 +1,152 @@
+/*
+ * The command's process of a run that was started ahead: confined like the command, and waiting for what it is to execute.
+ *
+ * It ends with the control socket's other end, so with the host, and after a while without words in any case: nobody is there to
+ * let go of it, and it keeps the workspace and the file systems of its mounts.
+ */
+#include "spare.h"
+#include "../message.h"
+#include "../sys.h"
+
+#include <asm/errno.h>
+#include <asm/fcntl.h>
+#include <linux/mman.h>
+#include <linux/poll.h>
+#include <linux/time.h>
+
+#ifndef F_DUPFD_CLOEXEC
+#define F_DUPFD_CLOEXEC 1030
+#endif
+#define MSG_CMSG_CLOEXEC_BIT 0x40000000
+#define MSG_CTRUNC_BIT	     8
+#define MOST		     4 /* the words and three streams */
+
+struct descriptors {
+	uint64_t size;
+	int level, type;
+	int fds[MOST];
+};
+
+/* Where they stand: the block is this process's private copy. */
+static void point(struct pc_image *image, uint32_t offset, uint32_t count)
+{
+	uint64_t *at = (uint64_t *)((char *)image + offset);
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		at[i] = (uint64_t)(uintptr_t)((char *)image + at[i]);
+	at[count] = 0;
+}
+
+int pc_map_block(int fd, struct pc_image **mapped)
+{
+	struct pc_image *image;
+	struct pc_statx st;
+	long rc;
+
+	rc = pc_sys_statx(fd, "", PC_AT_EMPTY_PATH, PC_STATX_BASIC, &st);
+	if (rc < 0)
+		return (int)rc;
+	rc = pc_sys6(__NR_mmap, 0, (long)st.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (pc_sys_failed(rc))
+		return (int)rc;
+	image = (struct pc_image *)rc;
+	if (st.size < sizeof(*image) || image->magic != PC_IMAGE_MAGIC || image->size != st.size)
+		return -EINVAL;
+	point(image, image->argv_offset, image->argc);
+	point(image, image->envp_offset, image->envc);
+	point(image, image->programs_offset, image->programs);
+	*mapped = image;
+	return 0;
+}
+
+/* Every signal is blocked, so nothing ends the wait early. */
+static int await(uint32_t ms)
+{
+	struct __kernel_timespec longest = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct pollfd control = { .fd = PC_INIT_CONTROL, .events = POLLIN };
+	long rc;
+
+	rc = pc_sys5(__NR_ppoll, pc_ptr(&control), 1, pc_ptr(&longest), 0, 0);
+	return rc > 0 ? 0 : rc < 0 ? (int)rc : -ETIMEDOUT;
+}
+
+/* How many descriptors came, or -errno. */
+static int receive(struct descriptors *got)
+{
+	char order = 0;
+	struct pc_io_vector vector = { &order, 1 };
+	struct pc_message message = {
+		.vectors = &vector,
+		.vector_count = 1,
+		.control = got,
+		.control_size = sizeof(*got),
+	};
+	long rc;
+
+	got->size = 0;
+	rc = pc_sys3(__NR_recvmsg, PC_INIT_CONTROL, pc_ptr(&message), MSG_CMSG_CLOEXEC_BIT);
+	if (rc < 0)
+		return (int)rc;
+	if (rc == 0)
+		return -EPIPE;
+	if (order != PC_ORDER_GO || message.flags & MSG_CTRUNC_BIT || got->level != PC_LEVEL_SOCKET || got->type != PC_RIGHTS ||
+	    got->size < PC_CONTROL_HEADER + 3 * sizeof(int))
+		return -EPROTO;
+	return (int)((got->size - PC_CONTROL_HEADER) / sizeof(int));
+}
+
+/* Off the three numbers first, which are free and may be where they have come to. */
+static int place_streams(int *fds, int count)
+{
+	int target = 3 - count, i, fd;
+
+	for (i = 0; i < count; i++) {
+		fd = pc_sys_fcntl(fds[i], F_DUPFD_CLOEXEC, PC_INIT_FREE);
+		if (fd < 0)
+			return fd;
+		pc_sys_close(fds[i]);
+		fds[i] = fd;
+	}
+	for (i = 0; i < count; i++) {
+		fd = (int)pc_sys3(__NR_dup3, fds[i], target + i, 0);
+		if (fd < 0)
+			return fd;
+	}
+	return 0;
+}
+
+static int take_words(struct pc_image **words)
+{
+	struct descriptors got;
+	int count, rc;
+
+	count = receive(&got);
+	if (count < 0)
+		return count;
+	rc = pc_map_block(got.fds[0], words);
+	if (rc < 0)
+		return rc;
+	pc_sys_close(got.fds[0]);
+	if (count != ((*words)->flags & PC_IMAGE_STDIN_NULL ? 3 : 4))
+		return -EPROTO;
+	return place_streams(got.fds + 1, count - 1);
+}
+
+void pc_spare_command(const struct pc_image *image, int ruleset_fd, int gate_fd, struct pc_status *failed)
+{
+	struct pc_image *words = NULL;
+	int rc;
+
+	if (pc_prepare_command(image, ruleset_fd, failed) < 0)
+		return;
+	rc = await(image->spare_ms);
+	if (rc == 0)
+		rc = take_words(&words);
+	if (rc == 0)
+		pc_finish_command(image, words, gate_fd, failed);
+	else
+		*failed = (struct pc_status) {
+			.kind = PC_STATUS_FAILED, .step = PC_STEP_INIT, .op = PC_NO_OPERATION, .error = rc
+		};
+}
