@@ -22,6 +22,7 @@ local disk = require("procage.disk")
 local executables = require("procage.executable")
 local files_room = require("procage.classify.files")
 local json = require("procage.json")
+local list = require("procage.list")
 local nearest = require("procage.nearest")
 local path = require("procage.path")
 local profiles = require("procage.profile")
@@ -76,15 +77,6 @@ local NEEDED = {
   command = { "argv" }, read = { "path" }, write = { "path" }, delete = { "path" }, rename = { "path", "to" },
 }
 
-local function sorted_keys(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
-end
-
 local function check_text(value, where)
   if type(value) ~= "string" then
     return where .. ": a string is expected"
@@ -121,9 +113,9 @@ function M.check(call)
     local hint = type(call.tool) == "string" and nearest.hint(call.tool, TOOLS) or ""
     return ("tool: one of %s is expected%s"):format(table.concat(TOOLS, ", "), hint)
   end
-  for _, key in ipairs(sorted_keys(call)) do
+  for _, key in ipairs(list.keys(call)) do
     if not known[key] then
-      return ("unknown key %s%s"):format(tostring(key), nearest.hint(tostring(key), sorted_keys(known)))
+      return ("unknown key %s%s"):format(tostring(key), nearest.hint(tostring(key), list.keys(known)))
     elseif type(call[key]) ~= known[key] then
       return ("%s: a %s is expected"):format(key, known[key])
     end
@@ -261,14 +253,14 @@ local function classify_command(self, call)
     rules = self.rules, index = self.index, files = files, home = policy.context.home, variables = variables,
     workspace = policy.profile.workspace, write = files.write,
   })
-  for _, name in ipairs(sorted_keys(call.env or {})) do
+  for _, name in ipairs(list.keys(call.env or {})) do
     command:look_variable(name)
   end
   command:look_call(call.argv, cwd)
   look_network(self, call, command)
   local decision = decide(command.found)
   local parts = { "command", identity_of(call.argv, cwd, variables), cwd, tostring(call.network == true) }
-  for _, name in ipairs(sorted_keys(call.env or {})) do
+  for _, name in ipairs(list.keys(call.env or {})) do
     parts[#parts + 1] = name .. "=" .. call.env[name]
   end
   table.move(call.argv, 1, #call.argv, #parts + 1, parts)

@@ -4,6 +4,7 @@
 --- records or an observer have them. It is never evidence that nothing else was refused, and its note says so.
 
 local later = require("procage.later")
+local list = require("procage.list")
 
 local denied_paths, quote = later("procage.denied_paths"), later("procage.quote")
 local remedy = later("procage.remedy")
@@ -100,19 +101,10 @@ local function is_loopback(target)
   return false
 end
 
-local function uses(fitted, mechanism)
-  for _, name in ipairs(fitted.mechanisms) do
-    if name == mechanism then
-      return true
-    end
-  end
-  return false
-end
-
 --- The smallest change. What a socket is for nobody knows: the loopback may do.
 local function reach(fitted, target)
   -- A loopback that is the host's has servers of the host.
-  if target and is_loopback(target) and uses(fitted, "mediated-loopback") then
+  if target and is_loopback(target) and list.has(fitted.mechanisms, "mediated-loopback") then
     return { loopback = "host" }, { op = "connect", target = target, is_foreign = true }
   elseif fitted.network == "none" and (not target or is_loopback(target)) then
     return { network = "loopback" }, { op = "connect", target = target or "the loopback", is_loopback = true }
@@ -325,7 +317,7 @@ function M.of(raw, fitted, accesses, policy)
     raw, accesses = { is_recorded = false, more = 0 }, nil
   end
   local lines = {}
-  local own_network = uses(fitted, "netns")
+  local own_network = list.has(fitted.mechanisms, "netns")
   for _, entry in ipairs(raw) do
     -- Without a route of its own the host may lack one; that is no refusal of ours.
     if entry.errno ~= ENETUNREACH or own_network then

@@ -15,6 +15,7 @@
 local check = require("procage.check")
 local core = require("procage.core")
 local host_facts = require("procage.host")
+local lists = require("procage.list")
 local mechanisms = require("procage.mechanisms")
 local nearest = require("procage.nearest")
 local path = require("procage.path")
@@ -55,15 +56,6 @@ M.required = {
 
 -- ---- Checks -----------------------------------------------------------------------------------------------------------------
 
-local function one_of(list, value)
-  for _, known in ipairs(list) do
-    if known == value then
-      return true
-    end
-  end
-  return false
-end
-
 ---@type procage.Check
 local function need(value, key)
   local fact = type(value) == "table" and value.fact or value
@@ -93,7 +85,7 @@ end
 ---@type procage.Check
 local function operation(value, key)
   if type(value) == "string" then
-    if one_of(TAKING, value) then
+    if lists.has(TAKING, value) then
       return nil
     elseif mechanisms.by_name[value] then
       return ("%s: %s is no operation for others: it gives, or goes with ours alone"):format(key, value)
@@ -135,7 +127,7 @@ local function overclaim(made)
     return "effect: missing: what more is denied than was asked"
   end
   for _, name in ipairs(required.calls) do
-    if not one_of(made.calls, name) then
+    if not lists.has(made.calls, name) then
       return ("ops: would widen: %s is not held while %s is allowed"):format(made.clause, name)
     end
   end

@@ -9,6 +9,7 @@ local disk = require("procage.disk")
 local env = require("procage.env")
 local executables = require("procage.executable")
 local fit = require("procage.fit")
+local list = require("procage.list")
 local mechanisms = require("procage.mechanisms")
 local path = require("procage.path")
 local paths = require("procage.paths")
@@ -42,18 +43,6 @@ local function any_needs(names, fact)
   return false
 end
 
----@param names string[]
----@param wanted string
----@return boolean
-local function lists(names, wanted)
-  for _, name in ipairs(names) do
-    if name == wanted then
-      return true
-    end
-  end
-  return false
-end
-
 --- The facts of this host that a fitted profile was fitted to, as far as its mechanisms tell: what it does not use may have
 --- been left aside on purpose, and is left aside again.
 ---@param host procage.Host  complete; changed
@@ -70,8 +59,8 @@ function M.narrow(host, names)
   end
   -- Every host that has them uses these two.
   local most = not any_needs(names, "landlock_abi") and 0
-    or not lists(names, "landlock-scope-signal") and 5
-    or not lists(names, "landlock-unix") and 8
+    or not list.has(names, "landlock-scope-signal") and 5
+    or not list.has(names, "landlock-unix") and 8
     or host.landlock_abi
   host.landlock_abi = math.min(host.landlock_abi, most)
   return host
@@ -355,7 +344,7 @@ function M.wrap(policy, argv, options)
       directory = nil
     end
   end
-  local needs_directory = not is_tree and (fitted.tmp == "private" or lists(fitted.mechanisms, "mount-tree"))
+  local needs_directory = not is_tree and (fitted.tmp == "private" or list.has(fitted.mechanisms, "mount-tree"))
   local json = profiles.to_json(fitted)
   if needs_directory or #json > MAX_ARGUMENT then
     directory, lock, code = private.make(policy.caller_env, {})

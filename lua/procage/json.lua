@@ -1,6 +1,8 @@
 --- JSON with a fixed order. cjson alone walks a table with `next`, so the same profile would be spelt differently from
 --- run to run, and it cannot tell an empty list from an empty object.
 
+local list = require("procage.list")
+
 local M = {}
 
 --- cjson, loaded when there is JSON to read or write: a shared library is not waited for in vain.
@@ -57,17 +59,6 @@ local function write_object(value, keys, shape_of)
   return "{" .. table.concat(members, ",") .. "}"
 end
 
----@param value table
----@return string[]
-local function sorted_keys(value)
-  local keys = {}
-  for key in pairs(value) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
-end
-
 ---@param value any
 ---@param shape procage.JsonShape|true|nil
 ---@return string
@@ -79,7 +70,7 @@ function write(value, shape)
   elseif shape.list then
     return write_list(value, shape)
   elseif shape.map then
-    return write_object(value, sorted_keys(value), function()
+    return write_object(value, list.keys(value), function()
       return shape.map
     end)
   end

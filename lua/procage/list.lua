@@ -44,6 +44,19 @@ function M.joined(list, more)
   return all
 end
 
+--- The keys of a map, sorted: what follows from them must not depend on `pairs`.
+---@generic K
+---@param map table<K, any>
+---@return K[]
+function M.keys(map)
+  local keys = {}
+  for key in pairs(map) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
 --- Puts `more` at the end of `list`.
 ---@generic T
 ---@param list T[]

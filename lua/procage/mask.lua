@@ -10,7 +10,9 @@
 local core = require("procage.core")
 local disk = require("procage.disk")
 local env = require("procage.env")
+local environ = require("procage.environ")
 local inputs = require("procage.inputs")
+local list = require("procage.list")
 local nearest = require("procage.nearest")
 local path = require("procage.path")
 local shipped = require("procage.shipped")
@@ -39,18 +41,6 @@ local MAX_FILE, MAX_FILES = 65536, 256
 local E2BIG = 7
 
 -- ---- What is secret -------------------------------------------------------------------------------------------------------
-
---- The environment of this process. Source: environ(7).
-local function own_environment()
-  local found = {}
-  for entry in (disk.read("/proc/self/environ") or ""):gmatch("[^%z]+") do
-    local name, value = entry:match("^([^=]+)=(.*)$")
-    if name and found[name] == nil then
-      found[name] = value
-    end
-  end
-  return found
-end
 
 local function trim(text)
   return text:match("^%s*(.-)%s*$")
@@ -176,15 +166,15 @@ local function known_files(options)
   for _, full in pairs(left_out) do
     files[full] = nil
   end
-  local list = {}
+  local regular = {}
   for full in pairs(files) do
     local facts = core.stat(full)
     if facts and facts.kind == "file" then
-      list[#list + 1] = core.real_path(full) or full
+      regular[#regular + 1] = core.real_path(full) or full
     end
   end
-  table.sort(list)
-  return list
+  table.sort(regular)
+  return regular
 end
 
 -- ---- Options --------------------------------------------------------------------------------------------------------------
@@ -194,11 +184,7 @@ local KEYS = {
 }
 
 local function check_options(options)
-  local known = {}
-  for key in pairs(KEYS) do
-    known[#known + 1] = key
-  end
-  table.sort(known)
+  local known = list.keys(KEYS)
   for key, value in pairs(options) do
     if not KEYS[key] then
       error(("mask: unknown key %s%s"):format(tostring(key), nearest.hint(tostring(key), known)), 3)
@@ -208,22 +194,26 @@ local function check_options(options)
   end
 end
 
+--- Of equal texts under two names the first by name is shown, whatever the order of a table.
+---@return boolean? ok
+---@return string? message
 local function add_variables(self, options)
-  local kept, variables = {}, options.env
-  for _, name in ipairs(options.keep or {}) do
-    kept[name] = true
+  local kept, variables, message = list.set(options.keep or {}), options.env, nil
+  if variables == nil then
+    variables, message = environ.own()
   end
   if variables == nil then
-    variables = own_environment()
+    return nil, message
   end
-  for name, value in pairs(variables or {}) do
+  for _, name in ipairs(list.keys(variables or {})) do
     if not kept[name] and is_secret_name(self, name) then
-      add_lines(self, name, value)
+      add_lines(self, name, variables[name])
     end
   end
-  for name, value in pairs(options.values or {}) do
-    add_lines(self, name, value)
+  for _, name in ipairs(list.keys(options.values or {})) do
+    add_lines(self, name, options.values[name])
   end
+  return true
 end
 
 ---@param options? procage.MaskOptions
@@ -236,8 +226,11 @@ function M.new(options)
   for _, row in ipairs(shipped.load("lists").env_drop) do
     table.insert(self.patterns, row.pattern)
   end
-  table.move(options.names or {}, 1, #(options.names or {}), #self.patterns + 1, self.patterns)
-  add_variables(self, options)
+  list.append(self.patterns, options.names or {})
+  local is_known, unknown = add_variables(self, options)
+  if not is_known then
+    return nil, "mask: " .. unknown
+  end
   for _, file in ipairs(options.files or {}) do
     local ok, message = add_file(self, path.basename(file), file)
     if not ok then
@@ -259,7 +252,7 @@ function M.new(options)
       end
     end
   end
-  -- Of equal texts under two names the first by name is shown, whatever the order of a table.
+  -- In one order, whatever that of a table was.
   table.sort(self.pairs, function(a, b)
     return a[2] .. a[1] < b[2] .. b[1]
   end)
@@ -271,10 +264,7 @@ function M.new(options)
     return nil, "mask: " .. message
   end
   self.mask = made
-  for name in pairs(self.named) do
-    self.names[#self.names + 1] = name
-  end
-  table.sort(self.names)
+  self.names = list.keys(self.named)
   -- Nobody needs the plain texts any more.
   self.seen, self.pairs, self.named = nil, nil, nil
   return self

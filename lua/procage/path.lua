@@ -234,4 +234,17 @@ function M.sort_by_depth(paths)
   return sorted
 end
 
+--- Those that lie in no other.
+---@param trees string[]  resolved
+---@return string[]
+function M.outermost(trees)
+  local kept = {}
+  for _, tree in ipairs(M.sort_by_depth(trees)) do
+    if not M.resolved_tree_of(tree, kept) then
+      kept[#kept + 1] = tree
+    end
+  end
+  return kept
+end
+
 return M

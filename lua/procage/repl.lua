@@ -2,13 +2,13 @@
 
 local complete = require("procage.repl.complete")
 local core = require("procage.core")
+local environ = require("procage.environ")
 local errors = require("procage.repl.errors")
 local history_room = require("procage.repl.history")
 local names = require("procage.repl.names")
 local path = require("procage.path")
 local pretty = require("procage.pretty")
 local resolve = require("procage.resolve")
-local runner = require("procage.runner")
 local writer = require("procage.writer")
 
 local M = {}
@@ -218,10 +218,9 @@ local function banner(host)
   )
 end
 
---- A prompt at descriptors 0 and 1, until Ctrl-D.
 --- Whose state directory; nil without a home.
 local function state_place()
-  local variables = runner.own_environment()
+  local variables = environ.own() or {}
   local home = variables.HOME
   if home and path.is_absolute(home) then
     return { home = home, env = variables, uid = core.probe().uid }

@@ -257,13 +257,7 @@ local function resolve_read(profile)
       wanted[#wanted + 1] = name
     end
   end
-  local kept = {}
-  for _, tree in ipairs(path.sort_by_depth(resolve_list(wanted))) do
-    if not path.resolved_tree_of(tree, kept) then
-      kept[#kept + 1] = tree
-    end
-  end
-  return kept
+  return path.outermost(resolve_list(wanted))
 end
 
 ---@param profile procage.Profile  as a policy built it; changed

@@ -4,7 +4,7 @@
 local Policy = require("procage.runner.policy")
 local config_room = require("procage.config")
 local core = require("procage.core")
-local disk = require("procage.disk")
+local environ = require("procage.environ")
 local fit = require("procage.fit")
 local hosts = require("procage.host")
 local list = require("procage.list")
@@ -54,19 +54,6 @@ local function check_prepared(prepared)
   end
 end
 
---- The environment of this process. Source: environ(7), as /proc/self/environ had it at the start.
----@return table<string, string>
-function M.own_environment()
-  local found = {}
-  for entry in (disk.read("/proc/self/environ") or ""):gmatch("[^%z]+") do
-    local name, value = entry:match("^([^=]+)=(.*)$")
-    if name and found[name] == nil then
-      found[name] = value
-    end
-  end
-  return found
-end
-
 ---@param name string  a shipped policy or a file
 ---@param config? table
 ---@param options procage.LoadOptions
@@ -79,7 +66,13 @@ function M.load(name, config, options)
   end
   check_load_options(options)
   check_prepared(options.prepared)
-  local caller = options.env or M.own_environment()
+  local caller, unknown = options.env, nil
+  if not caller then
+    caller, unknown = environ.own()
+  end
+  if not caller then
+    return nil, unknown, "config"
+  end
   local checked, message = config_room.parse(config or {})
   if not checked then
     return nil, message, "config"
@@ -120,12 +113,15 @@ end
 ---@return string? message
 ---@return any code
 function M.adopt(profile, options)
-  local caller = options.env or M.own_environment()
-  local context, message = options.context, nil
-  if not context then
+  local caller, message = options.env, nil
+  if not caller then
+    caller, message = environ.own()
+  end
+  local context = options.context
+  if caller and not context then
     context, message = resolve.context({ root = profile.workspace, home = options.home }, caller)
   end
-  if not context then
+  if not caller or not context then
     return nil, message, "config"
   end
   list.append(profile.accept, options.tolerates)

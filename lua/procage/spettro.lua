@@ -8,6 +8,7 @@
 local check = require("procage.check")
 local core = require("procage.core")
 local disk = require("procage.disk")
+local environ = require("procage.environ")
 local json = require("procage.json")
 local model = require("procage.model")
 local nearest = require("procage.nearest")
@@ -415,8 +416,15 @@ function M.load(options)
   if not options.root then
     error("spettro.load: root, the workspace, is missing", 2)
   end
-  local env = options.env or policies.own_environment()
-  local layers, message = M.layers({
+  local env, message = options.env, nil
+  if not env then
+    env, message = environ.own()
+  end
+  if not env then
+    return nil, message, "config"
+  end
+  local layers
+  layers, message = M.layers({
     sandbox_mode = options.mode,
     sandbox_net = options.net,
     sandbox_allow_dirs = options.allow_dirs,

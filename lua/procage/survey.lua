@@ -42,19 +42,6 @@ local MAX_PROTECTED = 2000
 ---@field stamps table<string, string>  what the lists rest on, for revalidation
 ---@field notices string[]
 
---- Those that lie in no other.
----@param trees string[]
----@return string[]
-local function outermost(trees)
-  local kept = {}
-  for _, tree in ipairs(path.sort_by_depth(trees)) do
-    if not path.resolved_tree_of(tree, kept) then
-      kept[#kept + 1] = tree
-    end
-  end
-  return kept
-end
-
 --- The trees and every directory above them: what holds one of them.
 ---@param trees string[]
 ---@return table<string, boolean>
@@ -198,9 +185,9 @@ local function protect(survey, name, kind)
   end
 end
 
---- The parts of a git directory that stay read-only while the rest of it is written.
-local function protect_trusted(survey, directory)
-  for _, part in ipairs(git.trusted) do
+--- Parts of a git directory that stay read-only while the rest of it is written, those too that are not there yet.
+local function protect_parts(survey, directory, parts)
+  for _, part in ipairs(parts) do
     local name = path.join(directory, part)
     local kind = disk.kind(name)
     if kind then
@@ -209,6 +196,10 @@ local function protect_trusted(survey, directory)
       survey.guarded[#survey.guarded + 1] = name
     end
   end
+end
+
+local function protect_trusted(survey, directory)
+  protect_parts(survey, directory, git.trusted)
 end
 
 local function survey_linked_commit(survey, found)
@@ -220,15 +211,7 @@ local function survey_linked_commit(survey, found)
       survey.write[#survey.write + 1] = name
     end
   end
-  for _, part in ipairs({ "objects/info/alternates", "objects/info/http-alternates" }) do
-    local name = path.join(found.common, part)
-    local kind = disk.kind(name)
-    if kind then
-      protect(survey, name, kind)
-    else
-      survey.guarded[#survey.guarded + 1] = name
-    end
-  end
+  protect_parts(survey, found.common, { "objects/info/alternates", "objects/info/http-alternates" })
 end
 
 --- The workspace's own git directory, by the profile's mode.
@@ -274,7 +257,7 @@ end
 ---@return string[] closed  directories in them that cannot be listed
 local function handoff_roots(profile, shared)
   local caches, roots, marks, large = lists.set(profile.caches.trees), {}, {}, {}
-  local closed, trees = {}, outermost(profile.write)
+  local closed, trees = {}, path.outermost(profile.write)
   if #profile.handoff == 0 and profile.git == "write" then
     return roots, marks, large, closed
   end
@@ -378,7 +361,7 @@ local function survey_ignored(survey, profile, context)
     return
   end
   local caches, trees = lists.set(profile.caches.trees), {}
-  for _, tree in ipairs(outermost(profile.write)) do
+  for _, tree in ipairs(path.outermost(profile.write)) do
     trees[#trees + 1] = not caches[tree] and disk.kind(tree) == "directory" and tree or nil
   end
   -- Only where the command cannot write it does an index say what was committed.
@@ -448,7 +431,7 @@ end
 ---@return procage.Survey
 function M.look(profile, visible, context)
   local survey = {
-    write = outermost(profile.write),
+    write = path.outermost(profile.write),
     hidden = {},
     ignored = {},
     protected = {},
@@ -467,7 +450,7 @@ function M.look(profile, visible, context)
     reach = {},
   }
   local found = survey_git(survey, profile)
-  survey.write = outermost(survey.write)
+  survey.write = path.outermost(survey.write)
   survey.shared_tmp = shared_tmp(profile, context)
   survey_hidden(survey, profile)
   survey_covered(survey, profile)
@@ -488,16 +471,16 @@ function M.look(profile, visible, context)
     end
     -- What a linked worktree or submodule is a part of is the workspace's, wherever it lies.
     if found and found.root == profile.workspace and found.is_linked and (found.is_genuine or found.is_submodule) then
-      survey.read = outermost({ found.directory, found.common })
+      survey.read = path.outermost({ found.directory, found.common })
     end
   end
-  survey.put_back = outermost(survey.put_back)
+  survey.put_back = path.outermost(survey.put_back)
   local count = #survey.protected + #survey.ignored
   if count > MAX_PROTECTED then
     error({ message = ("%d hand-off and ignored files to protect, at most %d: remove what a run has made of them"):format(
       count, MAX_PROTECTED) })
   end
-  survey.protected = outermost(survey.protected)
+  survey.protected = path.outermost(survey.protected)
   for _, list in ipairs({ survey.write, survey.put_back }) do
     for _, tree in ipairs(list) do
       survey.kinds[tree] = disk.kind(tree)
@@ -508,7 +491,7 @@ function M.look(profile, visible, context)
       survey.reach[#survey.reach + 1] = not survey.shared_tmp[tree] and tree or nil
     end
   end
-  survey.reach = outermost(survey.reach)
+  survey.reach = path.outermost(survey.reach)
   local reachable = table.move(survey.reach, 1, #survey.reach, 1, {})
   table.move(profile.sockets, 1, #profile.sockets, #reachable + 1, reachable)
   survey.sockets = sockets.outside(reachable)

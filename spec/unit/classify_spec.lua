@@ -423,7 +423,8 @@ describe("a command", function()
   end)
 
   it("with a million words or a hostile text is decided in bounded time", function()
-    local start = core.now_us()
+    -- The processor's time: other programs take what they take.
+    local start = os.clock()
     for _, text in ipairs({
       ("("):rep(60000), ("$("):rep(30000), ("{a,b}"):rep(1000), ("`"):rep(60000), ("a;"):rep(30000),
       ("eval "):rep(10000) .. "x",
@@ -434,7 +435,7 @@ describe("a command", function()
       place.classifier:classify({ tool = "command", argv = { "sh", "-c", text } })
     end
     place.classifier:classify({ tool = "command", argv = words(("env "):rep(5000) .. "ls") })
-    assert.is_true(core.now_us() - start < 20000000)
+    assert.is_true(os.clock() - start < 20)
   end)
 end)
 

@@ -246,6 +246,31 @@ describe("what is masked", function()
       m:text("ghp_abcdefgh swordfish99 1234567 1234567890 not-a-secret-1 <padded-value>"))
   end)
 
+  it("have the first of their names where several variables hold the same", function()
+    local variables = {}
+    for letter in ("QWERTYUIOPASDFGHJKLZXCVBNM"):gmatch(".") do
+      variables[letter .. "_TOKEN"] = "one-and-the-same"
+    end
+    local made = assert(mask.new({ env = variables, values = variables }))
+    assert.equal("[redacted:A_TOKEN]", made:text("one-and-the-same"))
+    assert.same({ "A_TOKEN" }, made.names)
+  end)
+
+  it("cannot be told where this process is not shown its own environment: nothing is masked then, in no silence", function()
+    local disk = require("procage.disk")
+    local read = stub(disk, "read", nil, "/proc/self/environ: Permission denied")
+    finally(function()
+      read:revert()
+    end)
+    local made, message = mask.new({})
+    assert.is_nil(made)
+    assert.equal("mask: the environment of this process cannot be told: /proc/self/environ: Permission denied", message)
+    local policy, why = require("procage.runner").load("speccoder", {}, { root = "/" })
+    assert.is_nil(policy)
+    assert.matches("the environment of this process cannot be told", why, 1, true)
+    assert(mask.new({ env = {} }))
+  end)
+
   it("are the values that an operator names, and not those that he keeps", function()
     local env = { DEPLOY = "value-of-deploy", AWS_REGION = "eu-central-1" }
     local m = assert(mask.new({ env = env, names = { "DEP*" }, keep = { "AWS_REGION" } }))

@@ -2,13 +2,13 @@
 
 local config_room = require("procage.config")
 local core = require("procage.core")
+local environ = require("procage.environ")
 local fit = require("procage.fit")
 local hosts = require("procage.host")
 local json = require("procage.json")
 local path_text = require("procage.path")
 local policy_room = require("procage.policy")
 local resolve = require("procage.resolve")
-local runner = require("procage.runner")
 local setup = require("procage.cli.setup")
 local spettro = require("procage.spettro")
 local spettro_files = require("procage.cli.spettro")
@@ -175,7 +175,7 @@ return function(request)
   local root, message = core.real_path(request.options.root or "/proc/self/cwd")
   local context
   if root then
-    context, message = resolve.context({ root = root }, runner.own_environment())
+    context, message = resolve.context({ root = root }, assert(environ.own()))
   end
   if not context then
     writer.err("procage-lua: check: ", message)

@@ -2,11 +2,11 @@
 
 local core = require("procage.core")
 local doctor = require("procage.doctor")
+local environ = require("procage.environ")
 local json = require("procage.json")
 local lifts = require("procage.doctor.lift")
 local path = require("procage.path")
 local procage = require("procage")
-local runner = require("procage.runner")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
 local writer = require("procage.writer")
@@ -143,7 +143,7 @@ return function(request)
   local function run()
     return doctor.run({
       base = chosen.root and settings.root,
-      caller = runner.own_environment(),
+      caller = assert(environ.own()),
       uid = core.probe().uid,
       load = function(place)
         make_home(settings.config, place)
