@@ -205,8 +205,11 @@ static void personality_block(struct program *p, const struct pc_filter_spec *sp
 	ret(p, ALLOW);
 }
 
-/* Other processes' pages tell what they read. 0 is the caller itself: what numactl and the JVM ask for. */
-static void pages_block(struct program *p, const struct pc_filter_spec *spec)
+/*
+ * By the process that is named: 0 is the caller itself, what numactl, the JVM and chrt ask for. Other processes' pages tell what
+ * they read, and one that is made to wait for all others (SCHED_IDLE) looks after nothing.
+ */
+static void itself_block(struct program *p, const struct pc_filter_spec *spec)
 {
 	(void)spec;
 	load_arg_low(p, 0);
@@ -257,15 +260,6 @@ static void prlimit_block(struct program *p, const struct pc_filter_spec *spec)
 	}
 	ret_if_equal(p, 1, REFUSE(EPERM));
 	ret(p, ALLOW);
-}
-
-/* A process that is made to wait for all others (SCHED_IDLE) looks after nothing. 0 is the caller itself. */
-static void scheduling_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 0);
-	ret_if_equal(p, 0, ALLOW);
-	ret(p, REFUSE(EPERM));
 }
 
 static void ioprio_set_block(struct program *p, const struct pc_filter_spec *spec)
@@ -546,8 +540,8 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_ioctl, WHEN_ALWAYS, ioctl_block },
 	{ __NR_fcntl, WHEN_ALWAYS, fcntl_block },
 	{ __NR_personality, WHEN_ALWAYS, personality_block },
-	{ __NR_move_pages, WHEN_ALWAYS, pages_block },
-	{ __NR_migrate_pages, WHEN_ALWAYS, pages_block },
+	{ __NR_move_pages, WHEN_ALWAYS, itself_block },
+	{ __NR_migrate_pages, WHEN_ALWAYS, itself_block },
 #ifdef __NR_chmod /* x86_64 */
 	{ __NR_chmod, WHEN_ALWAYS, chmod_block },
 #endif
@@ -560,9 +554,9 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_kill, WHEN_KILL_ALL, kill_block },
 	{ __NR_setpriority, WHEN_KILL_ALL_OR_PEERS, setpriority_block },
 	{ __NR_prlimit64, WHEN_ALWAYS, prlimit_block },
-	{ __NR_sched_setscheduler, WHEN_PEERS, scheduling_block },
-	{ __NR_sched_setparam, WHEN_PEERS, scheduling_block },
-	{ __NR_sched_setattr, WHEN_PEERS, scheduling_block },
+	{ __NR_sched_setscheduler, WHEN_PEERS, itself_block },
+	{ __NR_sched_setparam, WHEN_PEERS, itself_block },
+	{ __NR_sched_setattr, WHEN_PEERS, itself_block },
 	{ __NR_ioprio_set, WHEN_KILL_ALL_OR_PEERS, ioprio_set_block },
 	{ __NR_sendto, WHEN_TCP_ONLY, sendto_block },
 	{ __NR_sendmsg, WHEN_TCP_ONLY, sendmsg_block },

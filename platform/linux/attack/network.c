@@ -1,4 +1,5 @@
 /* Attacks by sockets: whatever family carries a text to a listener of doctor's. */
+#include "address.h"
 #include "attack.h"
 
 #include "../uapi.h"
@@ -32,17 +33,7 @@
 #define IPPROTO_MPTCP 262
 #endif
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_un un;
-	struct sockaddr_vm vm;
-	struct sockaddr_nl nl;
-};
-
-/* "127.0.0.1" or "::1", and a port. */
-static socklen_t inet_address(const char *host, const char *port, union address *address)
+socklen_t pc_attack_inet_address(const char *host, const char *port, union pc_attack_address *address)
 {
 	in_port_t number = htons((uint16_t)strtoul(port, NULL, 10));
 
@@ -50,13 +41,11 @@ static socklen_t inet_address(const char *host, const char *port, union address 
 	if (strchr(host, ':')) {
 		address->in6.sin6_family = AF_INET6;
 		address->in6.sin6_port = number;
-		inet_pton(AF_INET6, host, &address->in6.sin6_addr);
-		return sizeof(address->in6);
+		return inet_pton(AF_INET6, host, &address->in6.sin6_addr) == 1 ? sizeof(address->in6) : 0;
 	}
 	address->in.sin_family = AF_INET;
 	address->in.sin_port = number;
-	inet_pton(AF_INET, host, &address->in.sin_addr);
-	return sizeof(address->in);
+	return inet_pton(AF_INET, host, &address->in.sin_addr) == 1 ? sizeof(address->in) : 0;
 }
 
 socklen_t pc_attack_unix_address(const char *name, struct sockaddr_un *address, int *directory)
@@ -82,7 +71,7 @@ socklen_t pc_attack_unix_address(const char *name, struct sockaddr_un *address, 
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size < room ? size : room));
 }
 
-static socklen_t unix_address(const char *name, union address *address)
+static socklen_t unix_address(const char *name, union pc_attack_address *address)
 {
 	int directory;
 
@@ -104,7 +93,7 @@ static int finish_connect(int fd)
 	return -error;
 }
 
-static int connect_and_send(int fd, const union address *address, socklen_t size, const char *text)
+static int connect_and_send(int fd, const union pc_attack_address *address, socklen_t size, const char *text)
 {
 	int rc;
 
@@ -120,8 +109,8 @@ static int connect_and_send(int fd, const union address *address, socklen_t size
 
 static int tcp_of(int protocol, const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 
 	return connect_and_send(socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK, protocol), &address, size, words[2]);
 }
@@ -140,8 +129,8 @@ static int mptcp(const char *const *words)
 /* fastopen HOST PORT TEXT: no connect */
 static int fast_open(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 	int fd = socket(address.any.sa_family, SOCK_STREAM, 0);
 
 	if (fd < 0)
@@ -152,8 +141,8 @@ static int fast_open(const char *const *words)
 /* udp HOST PORT TEXT */
 static int udp(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 	int fd = socket(address.any.sa_family, SOCK_DGRAM, 0);
 
 	return fd < 0 ? -errno : pc_attack_result(sendto(fd, words[2], strlen(words[2]), 0, &address.any, size));
@@ -162,8 +151,8 @@ static int udp(const char *const *words)
 /* udp_connect HOST PORT TEXT: as a resolver does it */
 static int udp_connected(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 
 	return connect_and_send(socket(address.any.sa_family, SOCK_DGRAM, 0), &address, size, words[2]);
 }
@@ -205,8 +194,8 @@ static size_t make_datagram(const char *port, const char *text, struct datagram 
 static int raw(const char *const *words)
 {
 	struct datagram datagram;
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 	size_t length = make_datagram(words[1], words[2], &datagram);
 	int fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 
@@ -232,7 +221,7 @@ static int packet(const char *const *words)
 /* vsock PORT TEXT */
 static int vsock(const char *const *words)
 {
-	union address address = { .vm = { .svm_family = AF_VSOCK, .svm_cid = 1 /* VMADDR_CID_LOCAL */ } };
+	union pc_attack_address address = { .vm = { .svm_family = AF_VSOCK, .svm_cid = 1 /* VMADDR_CID_LOCAL */ } };
 
 	address.vm.svm_port = (unsigned int)strtoul(words[0], NULL, 10);
 	return connect_and_send(socket(AF_VSOCK, SOCK_STREAM | SOCK_NONBLOCK, 0), &address, sizeof(address.vm), words[1]);
@@ -245,7 +234,7 @@ static int netlink(const char *const *words)
 		struct nlmsghdr header;
 		char text[64];
 	} message = { .header = { .nlmsg_type = NLMSG_MIN_TYPE } };
-	union address address = { .nl = { .nl_family = AF_NETLINK } };
+	union pc_attack_address address = { .nl = { .nl_family = AF_NETLINK } };
 	size_t size = strnlen(words[1], sizeof(message.text));
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_USERSOCK);
 
@@ -265,7 +254,7 @@ static int unix_type(const char *name)
 /* unix TYPE ADDRESS TEXT */
 static int unix_connect(const char *const *words)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size = unix_address(words[1], &address);
 
 	return connect_and_send(socket(AF_UNIX, unix_type(words[0]) | SOCK_NONBLOCK, 0), &address, size, words[2]);
@@ -283,7 +272,7 @@ static int unix_by_link(const char *const *words)
 
 static int send_to(int fd, const char *name, const char *text)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size = unix_address(name, &address);
 
 	return fd < 0 ? -errno : pc_attack_result(sendto(fd, text, strlen(text), MSG_NOSIGNAL, &address.any, size));
@@ -298,7 +287,7 @@ static int unix_sendto(const char *const *words)
 /* unix_sendmsg ADDRESS TEXT: the same where the address lies in memory */
 static int unix_sendmsg(const char *const *words)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size = unix_address(words[0], &address);
 	struct iovec part = { .iov_base = (void *)(uintptr_t)words[1], .iov_len = strlen(words[1]) };
 	struct msghdr message = { .msg_name = &address, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1 };
@@ -366,7 +355,7 @@ int pc_attack_ring_do(struct pc_attack_ring *ring, const struct io_uring_sqe *op
 }
 
 /* A socket by io_uring, connected by it, and a text sent by it: no call of these is made. */
-static int ring_send(int domain, const union address *address, socklen_t size, const char *text)
+static int ring_send(int domain, const union pc_attack_address *address, socklen_t size, const char *text)
 {
 	struct pc_attack_ring ring;
 	struct io_uring_sqe make = { .opcode = 45 /* IORING_OP_SOCKET, Linux 5.19 */, .fd = domain, .off = SOCK_STREAM };
@@ -388,8 +377,8 @@ static int ring_send(int domain, const union address *address, socklen_t size, c
 /* uring_tcp HOST PORT TEXT */
 static int uring_tcp(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 
 	return ring_send(address.any.sa_family, &address, size, words[2]);
 }
@@ -397,7 +386,7 @@ static int uring_tcp(const char *const *words)
 /* uring_unix ADDRESS TEXT */
 static int uring_unix(const char *const *words)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size = unix_address(words[0], &address);
 
 	return ring_send(AF_UNIX, &address, size, words[1]);

@@ -1,4 +1,5 @@
 /* What doctor keeps outside for a run to reach: listeners, a terminal, keys, IPC objects; and what has come to them. */
+#include "address.h"
 #include "attack.h"
 
 #include "../../platform.h"
@@ -28,15 +29,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_un un;
-	struct sockaddr_vm vm;
-	struct sockaddr_nl nl;
-};
-
 struct kind {
 	const char *name;
 	int (*open)(struct pc_outside *outside, const char *address, const char *text);
@@ -46,9 +38,9 @@ struct kind {
 
 /* ---- Sockets ------------------------------------------------------------------------------------------------------------ */
 
-static int bound(struct pc_outside *outside, int domain, int type, const union address *address, socklen_t size)
+static int bound(struct pc_outside *outside, int domain, int type, const union pc_attack_address *address, socklen_t size)
 {
-	union address own = { 0 };
+	union pc_attack_address own = { 0 };
 	socklen_t own_size = sizeof(own);
 
 	outside->fd = socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, domain == AF_NETLINK ? NETLINK_USERSOCK : 0);
@@ -81,14 +73,14 @@ static int bound(struct pc_outside *outside, int domain, int type, const union a
 
 static int open_in(struct pc_outside *outside, int type)
 {
-	union address address = { .in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } } };
+	union pc_attack_address address = { .in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } } };
 
 	return bound(outside, AF_INET, type, &address, sizeof(address.in));
 }
 
 static int open_in6(struct pc_outside *outside, int type)
 {
-	union address address = { .in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT } };
+	union pc_attack_address address = { .in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT } };
 
 	return bound(outside, AF_INET6, type, &address, sizeof(address.in6));
 }
@@ -115,7 +107,7 @@ static int open_tcp6(struct pc_outside *outside, const char *address, const char
 /* "HOST PORT": a server at an address of this machine's. */
 static int open_server(struct pc_outside *outside, const char *address, const char *text)
 {
-	union address any = { 0 };
+	union pc_attack_address any = { 0 };
 	char host[64] = "";
 	unsigned int port = 0;
 
@@ -150,7 +142,7 @@ static int open_udp6(struct pc_outside *outside, const char *address, const char
 
 static int open_vsock(struct pc_outside *outside, const char *address, const char *text)
 {
-	union address any = { .vm = { .svm_family = AF_VSOCK, .svm_cid = 1, .svm_port = VMADDR_PORT_ANY } };
+	union pc_attack_address any = { .vm = { .svm_family = AF_VSOCK, .svm_cid = 1, .svm_port = VMADDR_PORT_ANY } };
 
 	(void)address;
 	(void)text;
@@ -159,7 +151,7 @@ static int open_vsock(struct pc_outside *outside, const char *address, const cha
 
 static int open_netlink(struct pc_outside *outside, const char *address, const char *text)
 {
-	union address any = { .nl = { .nl_family = AF_NETLINK } };
+	union pc_attack_address any = { .nl = { .nl_family = AF_NETLINK } };
 
 	(void)address;
 	(void)text;
@@ -184,7 +176,7 @@ static int open_packet(struct pc_outside *outside, const char *address, const ch
 
 static int open_unix(struct pc_outside *outside, const char *name, int type)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size = pc_attack_unix_address(name, &address.un, &outside->second_fd);
 
 	return bound(outside, AF_UNIX, type, &address, size);

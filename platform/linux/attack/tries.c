@@ -4,6 +4,7 @@
  *
  * 0: the kernel let it; an errno: it refused; EOPNOTSUPP: it cannot be tried without doing something.
  */
+#include "address.h"
 #include "attack.h"
 
 #include <arpa/inet.h>
@@ -183,29 +184,7 @@ static int try_exec(const char *const *words)
 
 /* ---- Sockets ------------------------------------------------------------------------------------------------------------ */
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-	struct sockaddr_un un;
-};
-
-static socklen_t inet_address(const char *host, const char *port, union address *address)
-{
-	in_port_t number = htons((uint16_t)strtoul(port, NULL, 10));
-
-	memset(address, 0, sizeof(*address));
-	if (strchr(host, ':')) {
-		address->in6.sin6_family = AF_INET6;
-		address->in6.sin6_port = number;
-		return inet_pton(AF_INET6, host, &address->in6.sin6_addr) == 1 ? sizeof(address->in6) : 0;
-	}
-	address->in.sin_family = AF_INET;
-	address->in.sin_port = number;
-	return inet_pton(AF_INET, host, &address->in.sin_addr) == 1 ? sizeof(address->in) : 0;
-}
-
-static int connect_within(int fd, const union address *address, socklen_t size)
+static int connect_within(int fd, const union pc_attack_address *address, socklen_t size)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLOUT };
 	socklen_t error_size = sizeof(int);
@@ -223,7 +202,7 @@ static int connect_within(int fd, const union address *address, socklen_t size)
 }
 
 /* A server of this process's own, where the address is free and it may: a loopback of the run's has no other. */
-static void serve(const union address *address, socklen_t size)
+static void serve(const union pc_attack_address *address, socklen_t size)
 {
 	int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -235,8 +214,8 @@ static void serve(const union address *address, socklen_t size)
 /* try-loopback HOST PORT */
 static int try_loopback(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 	int fd;
 
 	if (size == 0)
@@ -274,8 +253,8 @@ static bool keep_here(int fd, int family)
  */
 static int try_outside(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 	bool is_apart;
 	int fd, rc;
 
@@ -312,8 +291,8 @@ static int netns_cookie(const char *const *words)
 /* try-bind HOST PORT: an address that is in use was not refused. Nobody listens there but on the loopback. */
 static int try_bind(const char *const *words)
 {
-	union address address;
-	socklen_t size = inet_address(words[0], words[1], &address);
+	union pc_attack_address address;
+	socklen_t size = pc_attack_inet_address(words[0], words[1], &address);
 	int fd;
 
 	if (size == 0)
@@ -328,7 +307,7 @@ static int try_bind(const char *const *words)
 	return pc_attack_result(listen(fd, 1));
 }
 
-static int unix_socket(const char *name, union address *address, socklen_t *size)
+static int unix_socket(const char *name, union pc_attack_address *address, socklen_t *size)
 {
 	int directory;
 
@@ -339,7 +318,7 @@ static int unix_socket(const char *name, union address *address, socklen_t *size
 /* try-unix NAME ["check"]: opened and closed. That nobody accepts is no refusal. */
 static int try_unix(const char *const *words)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size;
 	int fd;
 
@@ -356,7 +335,7 @@ static int try_unix(const char *const *words)
 /* try-bind-unix NAME ["check"] */
 static int try_bind_unix(const char *const *words)
 {
-	union address address;
+	union pc_attack_address address;
 	socklen_t size;
 	int fd;
 
