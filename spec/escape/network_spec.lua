@@ -27,6 +27,12 @@ if fd < 0: raise OSError(ctypes.get_errno(), "socket")
 s = socket.socket(fileno=fd); s.settimeout(2); s.connect(address); s.sendall(b'PWN')]],
 }
 
+--- What was sent has had its time to arrive.
+local function arrived(b)
+  box.sleep(0.1)
+  return b.server:received() ~= ""
+end
+
 describe("a server on the host's loopback", function()
   for _, network in ipairs({ "loopback", "none" }) do
     for name, how in pairs(tcp_ways) do
@@ -39,10 +45,7 @@ describe("a server on the host's loopback", function()
           run = function(b)
             return client("tcp", b.server.port, how)
           end,
-          hurt = function(b)
-            box.sleep(0.1)
-            return b.server:received() ~= ""
-          end,
+          hurt = arrived,
           clause = "network",
         })
       end)
@@ -57,10 +60,7 @@ describe("a server on the host's loopback", function()
         run = function(b)
           return client("udp", b.server.port, "socket.socket(type=socket.SOCK_DGRAM).sendto(b'PWN', address)")
         end,
-        hurt = function(b)
-          box.sleep(0.1)
-          return b.server:received() ~= ""
-        end,
+        hurt = arrived,
         clause = "network",
       })
     end)
@@ -77,10 +77,7 @@ describe("a server on the host's loopback", function()
       run = function(b)
         return client("tcp", b.server.port, "s = socket.socket(proto=262); s.settimeout(2); s.connect(address); s.send(b'PWN')")
       end,
-      hurt = function(b)
-        box.sleep(0.1)
-        return b.server:received() ~= ""
-      end,
+      hurt = arrived,
       clause = "network",
     })
   end)
@@ -202,10 +199,7 @@ describe("a list of ports", function()
       run = function(b)
         return client("tcp", b.server.port, way)
       end,
-      hurt = function(b)
-        box.sleep(0.1)
-        return b.server:received() ~= ""
-      end,
+      hurt = arrived,
       clause = "network",
     }
   end

@@ -2,6 +2,7 @@
 
 local box = require("spec.support.box")
 local spettro = require("procage.spettro")
+local generator = require("spec.support.random")
 
 --- What a host without mounts leaves out. Nothing of it is accepted unless a test says so.
 local GAPS = { "metadata", "stat", "carve", "process_tree", "signal_scope", "truncate", "device_ioctl" }
@@ -237,14 +238,6 @@ describe("the command line", function()
 end)
 
 -- ---- The same answer as the kernel's --------------------------------------------------------------------------------------
-
-local function generator(seed)
-  local state = seed * 2654435761 + 12345
-  return function(n)
-    state = (state * 6364136223846793005 + 1442695040888963407) & 0xffffffffffffffff
-    return (state >> 33) % n + 1
-  end
-end
 
 local NAMES = { "a", "b", "c", "d" }
 

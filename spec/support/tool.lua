@@ -3,6 +3,7 @@
 ---     tool.works({ needs = { "make" }, setup = "printf 'all:\n\ttouch out\n' >Makefile", run = "make" })
 
 local box = require("spec.support.box")
+local list = require("procage.list")
 
 local M = {}
 
@@ -39,12 +40,7 @@ M.told = told
 ---@param mechanism string
 ---@return boolean
 function M.has(row, mechanism)
-  for _, name in ipairs(row.mechanisms) do
-    if name == mechanism then
-      return true
-    end
-  end
-  return false
+  return list.has(row.mechanisms, mechanism)
 end
 
 ---@param report procage.Row[]

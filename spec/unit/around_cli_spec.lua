@@ -36,6 +36,15 @@ local function new_place()
   end })
 end
 
+--- Each script is bad usage, told with the text.
+local function check_refused(place, scripts)
+  for script, message in pairs(scripts) do
+    local text, status = place:sh(script)
+    assert.equal(2, status, script .. ": " .. text)
+    assert.matches(message, text, 1, true)
+  end
+end
+
 describe("guard", function()
   it("finds nothing, then what changed, by exit status and line", function()
     local place <close> = new_place()
@@ -67,7 +76,7 @@ describe("guard", function()
 
   it("takes no snapshot that a command could have written, and no other file", function()
     local place <close> = new_place()
-    for script, message in pairs({
+    check_refused(place, {
       ["procage guard snapshot --output x.json"] = "lies in the workspace",
       ["procage guard snapshot > x.json; procage guard compare x.json"] = "lies in the workspace",
       ["echo {} > ../x; procage guard compare ../x"] = "no snapshot of guard",
@@ -80,11 +89,7 @@ describe("guard", function()
       ["procage guard snapshto"] = "did you mean snapshot?",
       ["procage guard"] = "snapshot or compare is expected",
       ["procage guard snapshot --protct x"] = "did you mean --protect?",
-    }) do
-      local text, status = place:sh(script)
-      assert.equal(2, status, script .. ": " .. text)
-      assert.matches(message, text, 1, true)
-    end
+    })
   end)
 
   it("has help with its exit statuses", function()
@@ -170,7 +175,7 @@ describe("classify", function()
 
   it("tells what is wrong with a call", function()
     local place <close> = new_place()
-    for script, message in pairs({
+    check_refused(place, {
       ["echo x | procage classify"] = "not JSON",
       ["echo '{}' | procage classify"] = "tool: one of command, delete, read, rename, write",
       ["echo '{\"tool\": \"wrte\", \"path\": \"x\"}' | procage classify"] = "did you mean write?",
@@ -178,10 +183,6 @@ describe("classify", function()
       ["procage classify --"] = "a command is missing after --",
       ["procage classify --protect ../x ls"] = "'..' in it",
       ["procage classify --protct x ls"] = "did you mean --protect?",
-    }) do
-      local text, status = place:sh(script)
-      assert.equal(2, status, script .. ": " .. text)
-      assert.matches(message, text, 1, true)
-    end
+    })
   end)
 end)

@@ -7,12 +7,7 @@ local throwaway = require("spec.support.throwaway")
 
 local LINES = 150
 
-local seed = 20240611
-
-local function random(n)
-  seed = (seed * 6364136223846793005 + 1442695040888963407)
-  return ((seed >> 33) % n) + 1
-end
+local random = require("spec.support.random")(20240611)
 
 local function pick(list)
   return list[random(#list)]

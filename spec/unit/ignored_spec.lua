@@ -2,6 +2,7 @@ local ignored = require("procage.ignored")
 local throwaway = require("spec.support.throwaway")
 local user_git = require("procage.user_git")
 local git = require("procage.git")
+local generator = require("spec.support.random")
 
 local quote, shell = throwaway.quote, throwaway.shell
 
@@ -55,15 +56,7 @@ end
 
 -- ---- Trees and rules made up from a seed ----------------------------------------------------------------------------------
 
---- Small, so that rules and names meet often; a generator of our own, so that a seed means the same everywhere.
-local function generator(seed)
-  local state = seed * 2654435761 + 12345
-  return function(n)
-    state = (state * 6364136223846793005 + 1442695040888963407) & 0xffffffffffffffff
-    return (state >> 33) % n + 1
-  end
-end
-
+--- Small, so that rules and names meet often.
 local NAMES = { "a", "b", "ab", "a.b", ".a", "a b", "b ", "[a]", "#a", "!a", "a\\b", "foo", "bar", "foo.bar", "x-y", "A" }
 local ATOMS = {
   "a", "b", "ab", "*", "**", "?", "[ab]", "[!a]", "[^b]", "[a-f]", "[[:alpha:]]", "[]a]", "\\a", "\\*", "\\[a\\]", "foo", "bar",
