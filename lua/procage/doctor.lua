@@ -9,9 +9,11 @@ local attacks = require("procage.doctor.attacks")
 local claims_room = require("procage.doctor.claims")
 local core = require("procage.core")
 local helper = require("procage.doctor.helper")
+local environ = require("procage.environ")
 local path = require("procage.path")
 local paths = require("procage.paths")
 local resolve = require("procage.resolve")
+local runner = require("procage.runner")
 local trees = require("procage.doctor.tree")
 
 local M = {}
@@ -353,6 +355,49 @@ function M.run(options)
   end
   result.duration_ms = (core.now_us() - began) // 1000
   return result
+end
+
+--- Directories of the configuration that begin with `~/` are made in the made home: a policy refuses trees that are not there.
+local function make_home(config, place)
+  for _, key in ipairs({ "writable", "readable", "sockets" }) do
+    for _, name in ipairs(type(config[key]) == "table" and config[key] or {}) do
+      local expanded = type(name) == "string" and path.expand_home(name, place.home)
+      if expanded and path.is_beneath(expanded, place.home) and not path.has_parent_step(expanded) then
+        place.tree:make_directory(expanded)
+      end
+    end
+  end
+end
+
+--- The same under a policy by its name, with a configuration.
+---@param options? { policy?: string, config?: table, base?: string, env?: table<string, string>, read_only?: string[] }  base:
+--- where the trees are made
+---@return procage.doctor.Result?
+---@return string? message
+---@return any code
+function M.of(options)
+  options = options or {}
+  local config, caller, message = options.config or {}, options.env, nil
+  if not caller then
+    caller, message = environ.own()
+  end
+  if not caller then
+    return nil, message
+  end
+  return M.run({
+    base = options.base,
+    caller = caller,
+    uid = core.probe().uid,
+    load = function(place)
+      make_home(config, place)
+      return runner.load(options.policy or config.policy or "speccoder", config, {
+        root = place.root,
+        home = place.home,
+        env = place.env,
+        read_only = options.read_only,
+      })
+    end,
+  })
 end
 
 return M

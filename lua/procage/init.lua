@@ -45,6 +45,11 @@ local later = {
   resolve_executable = { "procage.executable", "resolve" },
   -- Whether a run could do something, and what decides: why(policy, op, target).
   why = { "procage.why", "ask" },
+  -- For who writes policies: check(file), test(file, options), learn(policy, cmd), doctor(options).
+  check = { "procage.checking", "file" },
+  test = { "procage.policy_test", "run" },
+  learn = { "procage.learn", "run" },
+  doctor = { "procage.doctor", "of" },
   -- Spettro's sandbox, made of four settings: spettro.load(options).
   spettro = { "procage.spettro" },
   -- Around a run: what a policy says of a call before it, what it changed, secrets in its output.

@@ -137,7 +137,7 @@ function M.outermost(set)
   return kept
 end
 
-local ENOENT = 2
+local ENOENT, EOPNOTSUPP = 2, 95
 
 --- Many files of one directory are the directory, where that is not too wide.
 local function gather(set, is_write, view)
@@ -385,6 +385,41 @@ function M.of(accesses, policy, denials, is_whole)
     end
   end
   return learned
+end
+
+---@class procage.LearnResult
+---@field outcome procage.Outcome
+---@field learned procage.Learned
+---@field toml string  the configuration that is proposed
+---@field script string  or a policy
+---@field to_make string[]  what is not there yet, a line of a shell each
+
+--- Runs a command under a policy that was loaded with observes = "all", and learns from it.
+---@param policy procage.Policy
+---@param cmd table  as policy:run takes it
+---@return procage.LearnResult? result
+---@return string? message
+---@return any code
+---@return table? detail
+function M.run(policy, cmd)
+  if policy.observes ~= "all" then
+    error('learn: the policy is to be loaded with { observes = "all" }', 2)
+  elseif policy:recorded() ~= "paths" then
+    return nil, "learn: this host has no notifications, so nothing can be seen (procage-lua probe)", EOPNOTSUPP
+  end
+  local outcome, message, code, detail = policy:run(cmd)
+  if not outcome then
+    return nil, message, code, detail
+  end
+  local proposal = require("procage.proposal")
+  local learned = M.of(outcome.accesses, policy, outcome.denials, outcome.status == 0)
+  return {
+    outcome = outcome,
+    learned = learned,
+    toml = proposal.toml(learned, policy),
+    script = proposal.script(learned, policy),
+    to_make = proposal.to_make(learned),
+  }
 end
 
 return M

@@ -33,7 +33,7 @@ local script = require("procage.script")
 ---@field real_why? string
 
 ---@class procage.TestOptions
----@field root string  the workspace, when the file makes no tree of its own
+---@field root? string  the workspace, when the file makes no tree of its own; default: where the caller is
 ---@field home? string
 ---@field env? table<string, string>
 ---@field policy? string  wins over what the file says
@@ -281,11 +281,13 @@ local function with_hint(message)
 end
 
 --- Runs a file of tests.
----@param file string  absolute
----@param options procage.TestOptions
+---@param file string
+---@param options? procage.TestOptions
 ---@return procage.TestResult[]? results
 ---@return string? message  a mistake in the file, or a policy that cannot be loaded
 function M.run(file, options)
+  local cwd = assert(core.real_path("/proc/self/cwd"))
+  options, file = options or {}, path.join(cwd, file)
   local text, message = script.read_file(file)
   if not text then
     return nil, message
@@ -298,6 +300,7 @@ function M.run(file, options)
   for key, value in pairs(options) do
     settings[key] = value
   end
+  settings.root = options.root or cwd
   settings.home = options.home or os.getenv("HOME")
   local has_files = false
   for _, told in ipairs(result.told) do
@@ -314,6 +317,9 @@ function M.run(file, options)
     local refusal = options.real and kernel_test.try(list, settings.env)
     if refusal then
       error({ message = refusal })
+    end
+    for _, entry in ipairs(list) do
+      entry.ask = nil
     end
     return list
   end)

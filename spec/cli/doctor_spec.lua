@@ -189,4 +189,14 @@ end]]
     assert.equal(2, result.status)
     assert.matches("nowhere: No such file or directory", result.stderr, 1, true)
   end)
+
+  it("is a function of the module too", function()
+    local b <close> = box.new()
+    local options = { policy = "speccoder", config = { network = "none" }, base = b.outside, env = b.env }
+    local result = assert(require("procage").doctor(options))
+    assert.equal(0, result.crossed)
+    assert.is_true(result.tried > 100)
+    assert.equal("none", result.policy.profile.network)
+    assert.equal("", box.shell("ls -A " .. box.quote(b.outside)))
+  end)
 end)

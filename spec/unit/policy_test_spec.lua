@@ -117,4 +117,11 @@ gap("process_tree", hosts.full)
       assert.matches(case[2], message)
     end)
   end
+
+  it("are a function of the module, and their results plain data", function()
+    local b <close> = box.new()
+    local file = b:write("outside/x_test.lua", 'allows.read("/etc/passwd")')
+    local results = assert(require("procage").test(file, { root = b.workspace, home = b.home, env = b.env }))
+    assert.same({ at = file .. ":1", text = "allows read /etc/passwd", passed = true, why = "read" }, results[1])
+  end)
 end)

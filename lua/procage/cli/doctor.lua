@@ -2,11 +2,8 @@
 
 local core = require("procage.core")
 local doctor = require("procage.doctor")
-local environ = require("procage.environ")
 local json = require("procage.json")
 local lifts = require("procage.doctor.lift")
-local path = require("procage.path")
-local procage = require("procage")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
 local writer = require("procage.writer")
@@ -22,18 +19,6 @@ local missing_shape = {
   order = { "lift", "clauses", "effects" },
   fields = { clauses = { list = true }, effects = { list = true } },
 }
-
---- Directories of the configuration that begin with `~/` are made in the made home: a policy refuses trees that are not there.
-local function make_home(config, place)
-  for _, key in ipairs({ "writable", "readable", "sockets" }) do
-    for _, name in ipairs(type(config[key]) == "table" and config[key] or {}) do
-      local expanded = type(name) == "string" and path.expand_home(name, place.home)
-      if expanded and path.is_beneath(expanded, place.home) and not path.has_parent_step(expanded) then
-        place.tree:make_directory(expanded)
-      end
-    end
-  end
-end
 
 ---@param tries procage.doctor.Try[]
 ---@param state string
@@ -141,19 +126,11 @@ return function(request)
     return fail(2, message)
   end
   local function run()
-    return doctor.run({
+    return doctor.of({
       base = chosen.root and settings.root,
-      caller = assert(environ.own()),
-      uid = core.probe().uid,
-      load = function(place)
-        make_home(settings.config, place)
-        return procage.policy.load(settings.policy, settings.config, {
-          root = place.root,
-          home = place.home,
-          env = place.env,
-          read_only = settings.read_only,
-        })
-      end,
+      policy = settings.policy,
+      config = settings.config,
+      read_only = settings.read_only,
     })
   end
   -- Ctrl-C ends it as an error does: what was made is removed.

@@ -5,7 +5,6 @@
 local core = require("procage.core")
 local learn = require("procage.learn")
 local path_text = require("procage.path")
-local proposal = require("procage.proposal")
 local setup = require("procage.cli.setup")
 local statuses = require("procage.cli.status")
 local writer = require("procage.writer")
@@ -16,7 +15,9 @@ local function fail(message, status)
 end
 
 --- Told on standard error, so that the proposal is a file that can be used.
-local function tell(outcome, learned)
+---@param result procage.LearnResult
+local function tell(result)
+  local outcome, learned = result.outcome, result.learned
   for _, notice in ipairs(outcome.events) do
     writer.err(notice)
   end
@@ -33,7 +34,7 @@ local function tell(outcome, learned)
   if #learned.left_out > 0 then
     writer.err(("procage-lua: %d of what was wanted is not proposed: the comments say why"):format(#learned.left_out))
   end
-  for _, line in ipairs(proposal.to_make(learned)) do
+  for _, line in ipairs(result.to_make) do
     writer.err("procage-lua: not there yet, and to be made first: ", line)
   end
 end
@@ -63,8 +64,6 @@ return function(request)
   local made, message, status = setup.load(chosen)
   if not made then
     return fail(message, status)
-  elseif made.policy:recorded() ~= "paths" then
-    return fail("learn: this host has no notifications, so nothing can be seen (procage-lua probe)", 126)
   end
   local command = table.move(request.argv, 1, #request.argv, 1, {
     cwd = made.cwd,
@@ -73,12 +72,10 @@ return function(request)
       io.stderr:write(bytes)
     end,
   })
-  local outcome, why, code, detail = made.policy:run(command)
-  if not outcome then
+  local result, why, code, detail = learn.run(made.policy, command)
+  if not result then
     return fail(why, statuses.of_refusal(code, detail))
   end
-  local learned = learn.of(outcome.accesses, made.policy, outcome.denials, outcome.status == 0)
-  tell(outcome, learned)
-  local text = chosen.as == "policy" and proposal.script(learned, made.policy) or proposal.toml(learned, made.policy)
-  return write(text, chosen.output)
+  tell(result)
+  return write(chosen.as == "policy" and result.script or result.toml, chosen.output)
 end

@@ -29,6 +29,8 @@ return function(request)
     writer.err("procage-lua: probe: ", message)
     return 125
   end
-  io.stdout:write(request.options.json and hosts.to_json(host) .. "\n" or writer.text(lines_of(host)))
+  local lines = lines_of(host)
+  lines[#lines + 1] = ("  %-16s %s"):format("confines with", procage.backend(host))
+  io.stdout:write(request.options.json and hosts.to_json(host) .. "\n" or writer.text(lines))
   return 0
 end

@@ -61,7 +61,6 @@ return function(request)
   local passed = 0
   for _, result in ipairs(results) do
     passed = passed + (policy_test.passed(result) and 1 or 0)
-    result.ask = nil
   end
   if chosen.json then
     io.stdout:write(json.encode({ results = results, passed = passed, failed = #results - passed }, SHAPE), "\n")
