@@ -132,14 +132,21 @@ function M.names(name, limit, only_directories)
   return list, kinds or {}, message
 end
 
---- The text of a regular file. A command may have made it, so a link is not followed and a FIFO not waited for.
+--- Nothing that is read whole here is longer, unless a command wrote it.
+local MAX_TEXT = 1 << 24
+
+--- The text of a regular file, all of it. A command may have made it, so a link is not followed and a FIFO not waited for.
 ---@param name string
+---@param limit? integer  bytes
 ---@return string? text
 ---@return string? message
-function M.read(name)
-  local text, message = core.read_file(name)
+function M.read(name, limit)
+  limit = limit or MAX_TEXT
+  local text, cut_or_message = core.read_file(name, limit)
   if not text then
-    return nil, message --[[@as string]]
+    return nil, cut_or_message --[[@as string]]
+  elseif cut_or_message then
+    return nil, ("%s: longer than %d bytes"):format(name, limit)
   end
   return text
 end

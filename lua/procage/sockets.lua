@@ -47,16 +47,18 @@ end
 --- Bound sockets that are on disk, resolved, outside `trees`.
 ---@param trees string[]
 ---@return string[]
+---@return string? message  why the kernel's list could not be had: then they are those of the directory of services alone
 function M.outside(trees)
   local found, seen = {}, {}
-  for _, name in ipairs(search(M.parse(disk.read("/proc/net/unix") or ""))) do
+  local text, message = disk.read("/proc/net/unix")
+  for _, name in ipairs(search(M.parse(text or ""))) do
     local resolved, exists = disk.resolve(name)
     if exists and not seen[resolved] and disk.kind(resolved) == "socket" and not path.resolved_tree_of(resolved, trees) then
       seen[resolved] = true
       found[#found + 1] = resolved
     end
   end
-  return found
+  return found, message
 end
 
 return M

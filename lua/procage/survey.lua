@@ -14,6 +14,8 @@ local ignored, user_git = later("procage.ignored"), later("procage.user_git")
 
 local M = {}
 
+M.MOUNTS = "/proc/self/mountinfo"
+
 --- Each takes a mount or two. A run can make thousands of them; then the next one does not start.
 local MAX_PROTECTED = 2000
 
@@ -38,6 +40,7 @@ local MAX_PROTECTED = 2000
 ---@field kinds table<string, string>  of writable and put-back trees
 ---@field watch procage.Watch
 ---@field visible string[]  trees that the command needs to see, whether their parents can be listed or not
+---@field mount_text string  what `mounts` was read from
 ---@field mounts procage.Mount[]
 ---@field stamps table<string, string>  what the lists rest on, for revalidation
 ---@field notices string[]
@@ -425,11 +428,8 @@ local function survey_read_only(survey, profile)
   end
 end
 
----@param profile procage.Profile  fitted; its trees resolved
----@param visible string[]  trees that the command needs to see wherever they lie: home, what PATH names
----@param context? table  home, env, and the ignored files that were found before
----@return procage.Survey
-function M.look(profile, visible, context)
+---@return procage.Survey  or raises a table with the message
+local function look(profile, visible, context, mount_text)
   local survey = {
     write = path.outermost(profile.write),
     hidden = {},
@@ -441,7 +441,8 @@ function M.look(profile, visible, context)
     put_back = {},
     sockets = {},
     kernel_memory = {},
-    mounts = mounts.parse(disk.read("/proc/self/mountinfo") or ""),
+    mount_text = mount_text,
+    mounts = mounts.parse(mount_text),
     kinds = {},
     stamps = {},
     notices = {},
@@ -494,9 +495,34 @@ function M.look(profile, visible, context)
   survey.reach = path.outermost(survey.reach)
   local reachable = table.move(survey.reach, 1, #survey.reach, 1, {})
   table.move(profile.sockets, 1, #profile.sockets, #reachable + 1, reachable)
-  survey.sockets = sockets.outside(reachable)
+  local unknown
+  survey.sockets, unknown = sockets.outside(reachable)
+  if unknown and lists.has(profile.mechanisms or {}, "socket-masks") then
+    note(survey, "procage: which sockets are bound cannot be told, so those outside of /run are not covered: %s", unknown)
+  end
   survey.watch = { roots = roots, names = watched, guarded = survey.guarded, trees = survey.write }
   return survey
+end
+
+--- Looks. nil where it cannot be told, or is more than a run can protect: nothing is to run then.
+---@param profile procage.Profile  fitted; its trees resolved
+---@param visible string[]  trees that the command needs to see wherever they lie: home, what PATH names
+---@param context? table  home, env, and the ignored files that were found before
+---@return procage.Survey?
+---@return string? message
+function M.look(profile, visible, context)
+  -- Read before anything is looked at: what is mounted meanwhile differs from it at the next run.
+  local mount_text, message = disk.read(M.MOUNTS)
+  if not mount_text then
+    return nil, "the mounts cannot be told: " .. tostring(message)
+  end
+  local ok, survey = pcall(look, profile, visible, context, mount_text)
+  if ok then
+    return survey
+  elseif type(survey) == "table" then
+    return nil, survey.message
+  end
+  error(survey, 0)
 end
 
 return M

@@ -141,8 +141,8 @@ local function ask_again(policy, try, op, target)
   if not fitted then
     return nil
   end
-  local view = model.view(fitted, policy.host, survey_room.look(fitted, context.visible), report)
-  return (model.allows(view, op, target))
+  local survey = survey_room.look(fitted, context.visible)
+  return survey and (model.allows(model.view(fitted, policy.host, survey, report), op, target)) or nil
 end
 
 --- Too much to be offered for one file: everything, a top directory, the whole home.

@@ -25,7 +25,7 @@ local function is_fresh(survey, profile)
       return false
     end
   end
-  return survey.mount_text == disk.read("/proc/self/mountinfo")
+  return survey.mount_text == disk.read(survey_room.MOUNTS)
     and survey_room.has_same_roots(survey, profile)
     and survey_room.has_same_ignored(survey)
 end
@@ -58,14 +58,10 @@ function M.plan(self)
   end
   self.made = nil
   resolve.make_caches(self.fitted, self.context)
-  local is_found, survey = pcall(survey_room.look, self.fitted, self.context.visible, self.context)
-  if not is_found then
-    if type(survey) == "table" then
-      return nil, survey.message, E2BIG
-    end
-    error(survey, 0)
+  local survey, unknown = survey_room.look(self.fitted, self.context.visible, self.context)
+  if not survey then
+    return nil, unknown, E2BIG
   end
-  survey.mount_text = disk.read("/proc/self/mountinfo")
   local made, message, code = plans.make(self.fitted, self.host, survey, self:recorded())
   if not made then
     return nil, message, code

@@ -156,7 +156,10 @@ function Policy:view(host)
   if not report then
     return nil, fitted --[[@as string]]
   end
-  local survey = survey_room.look(fitted, self.context.visible, self.context)
+  local survey, message = survey_room.look(fitted, self.context.visible, self.context)
+  if not survey then
+    return nil, message
+  end
   return model.view(fitted, host and hosts.complete(host) or self.host, survey, report)
 end
 
