@@ -142,7 +142,10 @@ local function ask_again(policy, try, op, target)
     return nil
   end
   local survey = survey_room.look(fitted, context.visible)
-  return survey and (model.allows(model.view(fitted, policy.host, survey, report), op, target)) or nil
+  if not survey then
+    return nil
+  end
+  return (model.allows(model.view(fitted, policy.host, survey, report), op, target))
 end
 
 --- Too much to be offered for one file: everything, a top directory, the whole home.
