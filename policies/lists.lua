@@ -16,7 +16,6 @@ local M = {}
 
 --- No data and no listing. Credentials first of all: what can be used against somebody else's machine. Not ~/.gitconfig: git
 --- must find its identity. Nor NuGet.Config: dotnet stops at an empty one. Nor pip.conf, which says where packages come from.
---- `{uid}` is the user's number.
 ---@type procage.HiddenRow[]
 M.hidden = {
   -- Keys and signatures
@@ -160,7 +159,6 @@ M.hidden = {
   { path = "~/.local/share/rbw", reason = "the password store" },
   { path = "~/.config/1Password", reason = "session of the password store" },
   { path = "~/.1password", reason = "the socket of an agent that signs with the user's keys" },
-  { path = "/tmp/krb5cc_{uid}", reason = "Kerberos tickets" },
   { path = "~/.Xauthority", reason = "opens the display" },
   { path = "~/.ICEauthority", reason = "opens the desktop session" },
   { path = "~/.config/gopass", reason = "passwords" },

@@ -102,7 +102,7 @@ local function places(row, ctx, all_homes)
   if row.system and row.system ~= ctx.system or row.root_only and ctx.uid ~= 0 then
     return {}
   elseif row.path:sub(1, 2) ~= "~/" then
-    return { (row.path:gsub("{uid}", tostring(ctx.uid))) }
+    return { row.path }
   end
   local found = {}
   for i, home in ipairs(all_homes) do

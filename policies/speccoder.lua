@@ -35,6 +35,10 @@ return function(config, ctx, lift)
   p:read_only(path.expand_homes(config.read_only, ctx.home))
 
   local hidden = rows.hidden(ctx, lift)
+  if config.tmp == "private" then
+    -- Kerberos tickets: without mounts the host's /tmp is read.
+    p:hidden(("/tmp/krb5cc_%d"):format(ctx.uid))
+  end
   p:hidden(hidden, path.expand_homes(config.hidden, ctx.home))
   p:git(config.git)
   p:handoff(rows.handoff(lift, config.git))

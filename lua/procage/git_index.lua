@@ -108,6 +108,61 @@ local function extensions_fit(text, at, oid_size)
   return at == #text - oid_size + 1, is_split
 end
 
+--- A mode as an entry has it. Looked for as bytes: an index of a hundred thousand files mostly has none of this.
+local GITLINK = "\0\0\xe0\0"
+
+--- The name of the entry whose mode stands at `at`, where its flags tell its length as git wrote it.
+local function name_at_mode(text, at, version, oid_size)
+  local flags_at = at + 16 + oid_size
+  if flags_at + 4 > #text then
+    return nil
+  end
+  local flags = (">I2"):unpack(text, flags_at)
+  local from = flags_at + 2 + (version >= 3 and flags & 0x4000 ~= 0 and 2 or 0)
+  local last = text:find("\0", from, true)
+  local name = last and text:sub(from, last - 1)
+  return name and name ~= "" and math.min(#name, 0xfff) == flags & 0xfff and name or nil
+end
+
+--- Version 4 writes each name as a difference to the one before.
+local function links_by_difference(text)
+  local found, is_read = {}, false
+  for _, oid_size in ipairs({ SHA1, SHA256 }) do
+    local entries = read_entries(text, 4, (">I4"):unpack(text, 9), oid_size)
+    is_read = is_read or entries ~= nil
+    for name, mark in pairs(entries or {}) do
+      found[#found + 1] = mark:find("^160000 ") and name:gsub(" %(stage %d%)$", "") or nil
+    end
+  end
+  if not is_read then
+    return nil, "not well-formed"
+  end
+  return found
+end
+
+--- Paths at which other repositories are entered: `git status` runs git in each, with what it finds there. A name too many does
+--- no harm, and none that git would see is left out. nil: a form that this does not read.
+---@param text string
+---@return string[]? paths
+---@return string? message
+function M.gitlinks(text)
+  local version = #text >= 12 and text:sub(1, 4) == "DIRC" and (">I4"):unpack(text, 5) or 0
+  if version < 2 or version > 4 then
+    return nil, "no index of git"
+  end
+  local found, at = {}, text:find(GITLINK, 13, true)
+  if at and version == 4 then
+    return links_by_difference(text)
+  end
+  while at do
+    for _, oid_size in ipairs({ SHA1, SHA256 }) do
+      found[#found + 1] = name_at_mode(text, at, version, oid_size)
+    end
+    at = text:find(GITLINK, at + 1, true)
+  end
+  return found
+end
+
 --- Every entry: path -> what is staged there. nil: a form that this does not read (a split index, another version).
 ---@param text string
 ---@return table<string, string>? entries

@@ -6,7 +6,9 @@
 local core = require("procage.core")
 local disk = require("procage.disk")
 local git = require("procage.git")
+local lists = require("procage.list")
 local path = require("procage.path")
+local plants = require("procage.git_plants")
 
 local M = {}
 
@@ -24,7 +26,7 @@ local function looked_into(queue, count)
   return names
 end
 
---- The roots of repositories in `workspace`, itself first, nearest first.
+--- The roots of repositories in `workspace`, itself first, nearest first; a bare one is its own root.
 ---@param workspace string
 ---@return string[] roots
 ---@return boolean is_complete
@@ -32,7 +34,7 @@ end
 ---@return string[] closed  those that could not be listed
 function M.roots(workspace)
   local roots, queue, listed = { workspace }, { { at = workspace, depth = 0 } }, 0
-  local next_up, closed = 1, {}
+  local next_up, closed, is_complete = 1, {}, true
   while queue[next_up] do
     local item = queue[next_up]
     next_up = next_up + 1
@@ -44,7 +46,13 @@ function M.roots(workspace)
     if message then
       closed[#closed + 1] = item.at
     end
-    for _, entry in ipairs(entries) do
+    -- More names than anybody lists: nobody knows what is behind them.
+    is_complete = is_complete and not (message and item.at == workspace)
+    local is_bare = item.at ~= workspace and git.is_bare(item.at)
+    if is_bare then
+      roots[#roots + 1] = item.at
+    end
+    for _, entry in ipairs(is_bare and {} or entries) do
       if entry.name == ".git" and item.at ~= workspace then
         roots[#roots + 1] = item.at
       elseif entry.kind == "directory" and not SKIPPED[entry.name] and item.depth < M.scan_depth then
@@ -52,7 +60,56 @@ function M.roots(workspace)
       end
     end
   end
-  return roots, true, looked_into(queue, #queue), closed
+  return roots, is_complete, looked_into(queue, #queue), closed
+end
+
+--- Below a directory that changed: what makes a directory a repository, where it was none that was known.
+local function add_made(made, at, depth, watch, left)
+  left.count = left.count - 1
+  if left.count < 0 then
+    left.is_over = true
+    return
+  end
+  local is_bare = git.is_bare(at)
+  if is_bare then
+    made[#made + 1] = at .. "/HEAD"
+  end
+  local entries, message = disk.list(at, nil, true)
+  left.is_over = left.is_over or message ~= nil
+  for _, entry in ipairs(is_bare and {} or entries) do
+    local name = at .. "/" .. entry.name
+    if entry.name == ".git" then
+      made[#made + 1] = name
+    elseif entry.kind == "directory" and not SKIPPED[entry.name] and depth < M.scan_depth and not watch.listed[name] then
+      add_made(made, name, depth + 1, watch, left)
+    end
+  end
+end
+
+--- What the user's git would enter now: repositories that a scan like the one before the run finds in directories that have
+--- changed since, and those that an index names, wherever they lie.
+---@param watch procage.Watch
+---@return string[] names  of each the `.git`, or the HEAD of a bare one
+---@return boolean is_over  there are more directories than a scan looks into
+function M.made_repositories(watch)
+  local count = M.scan_directories
+  for _ in pairs(watch.listed) do
+    count = count - 1
+  end
+  -- A tree that was large before is looked into a little further.
+  local made, left = {}, { count = math.max(count, M.scan_directories // 8) }
+  for directory, mark in pairs(watch.listed) do
+    if disk.mark(directory) ~= mark and disk.kind(directory) == "directory" then
+      local tree = path.resolved_tree_of(directory, watch.trees) or directory
+      add_made(made, directory, #path.components(directory:sub(#tree + 1)), watch, left)
+    end
+  end
+  for _, root in ipairs(watch.entered and watch.roots or {}) do
+    for _, place in ipairs(plants.entered_from(root) or {}) do
+      made[#made + 1] = path.resolved_tree_of(place, watch.trees) and place .. "/.git" or nil
+    end
+  end
+  return made, left.is_over or false
 end
 
 ---@class procage.Spelling  names as a tree, a component a level
@@ -80,13 +137,21 @@ local function spell(names)
   return top
 end
 
+--- Spellings in other letter cases that count in one directory. Where a file system folds case there is one of each name; where
+--- it does not nobody reads the others, and a command can make a million.
+local MAX_SPELLINGS = 64
+
 --- The entries of a directory that lead on, with where they lead.
 ---@param take fun(node: procage.Spelling, path: string, kind: string)
 local function each_below(node, at, take)
   local entries = core.read_dir(at)
+  local others = 0
   for name, kind in pairs(entries or {}) do
-    local below = node.below[name:lower()]
-    if below then
+    local lower = name:lower()
+    local below = node.below[lower]
+    local is_other = below and not lists.has(node.wanted[lower], name)
+    others = others + (is_other and 1 or 0)
+    if below and (not is_other or others <= MAX_SPELLINGS) then
       take(below, at .. "/" .. name, kind)
     end
   end
@@ -200,6 +265,12 @@ end
 ---@field roots string[]
 ---@field names string[]
 ---@field guarded string[]  single paths that must not appear or change: what git trusts
+---@field listed table<string, string>  the directories that were looked into for repositories, with their marks
+---@field noted string[]  single paths that exist and must not change
+---@field large string[]  trees that were not looked through
+---@field is_over? boolean  after a run: nor would they be now
+---@field git_dirs string[]  git directories that the run writes: links in them are watched
+---@field entered? boolean  git is not given up: repositories that appear are judged
 ---@field trees string[]  the writable trees: links that lead out of them are not followed
 ---@field spelling? procage.Spelling  of the names, once they were looked for
 
@@ -252,7 +323,31 @@ local function every_path(watch, open)
       found[#found + 1] = name
     end
   end
+  -- Where there are mounts these cannot change.
+  table.move(watch.noted or {}, 1, #(watch.noted or {}), #found + 1, found)
+  for _, directory in ipairs(watch.git_dirs or {}) do
+    local odd = plants.odd_entries(directory, open)
+    table.move(odd, 1, #odd, #found + 1, found)
+  end
   return found
+end
+
+--- The same once the run is dead, with what it has made of repositories; each once, outer names first.
+local function every_path_after(watch, open)
+  local once, seen = {}, {}
+  local found = every_path(watch, open)
+  if watch.entered then
+    local made, is_over = M.made_repositories(watch)
+    watch.is_over = is_over
+    table.move(made, 1, #made, #found + 1, found)
+  end
+  for _, name in ipairs(found) do
+    if not seen[name] and disk.kind(name) then
+      seen[name] = true
+      once[#once + 1] = name
+    end
+  end
+  return path.sort_by_depth(once)
 end
 
 --- Opens what a dead run has closed for its user, so that it can be looked into and moved from; and closes it again. A tree
@@ -348,31 +443,54 @@ local function move_to_free(name, spelling)
   return nil
 end
 
---- Where in the directory of what is moved it lies as it lay in its tree; that directory itself where it cannot. Of its names a
---- link may have been moved there before: none is followed.
-local function keep_place(name, directory, trees)
-  local tree, parent = path.resolved_tree_of(name, trees), path.parent(name) or "/"
-  local at = directory
-  for _, component in ipairs(tree and path.components(parent:sub(#tree + 1)) or {}) do
-    at = path.join(at, component)
-    local found = core.lstat(at)
-    if found and found.kind ~= "directory" or not found and not core.make_dir(at) then
-      return directory
+--- A name that nobody looks for, and that tells where it was: sub/.git is sub-dot-git.moved. Where it lies now an editor or a
+--- shell may be opened too.
+local MAX_LABEL = 200
+
+local function label_of(name, trees)
+  local tree = path.resolved_tree_of(name, trees) or path.parent(name) or "/"
+  local words = {}
+  for i, component in ipairs(path.components(name:sub(#tree + 1))) do
+    words[i] = component:gsub("^%.", "dot-")
+  end
+  return table.concat(words, "-"):sub(-MAX_LABEL):gsub("^%.", "dot-") .. ".moved"
+end
+
+--- Git takes a directory with a HEAD for a repository, whatever it is called: a look into what was moved would run what its
+--- configuration names.
+local MAX_BEHEADED = 1024
+
+local function behead(at, depth, left)
+  left.count = left.count - 1
+  if left.count < 0 then
+    return
+  end
+  core.open_up(at)
+  if disk.kind(at .. "/HEAD") then
+    move_to_free(at .. "/HEAD", function(i)
+      return i == 0 and at .. "/HEAD.moved" or ("%s/HEAD.moved-%s"):format(at, random_suffix())
+    end)
+  end
+  for entry, kind in pairs(depth > 0 and core.read_dir(at, nil, true) or {}) do
+    if kind == "directory" and entry ~= "objects" and entry ~= "refs" and entry ~= "logs" then
+      behead(at .. "/" .. entry, depth - 1, left)
     end
   end
-  return at
 end
 
 --- Out of the tree, or, where nothing else lies on the same file system, to a name beside it that nobody runs.
 local function move_out(name, directory, trees)
-  local base = path.basename(name)
-  local place = directory and keep_place(name, directory, trees)
-  local target = place and move_to_free(name, function(i)
-    return path.join(place, i == 0 and base or ("%s.%d"):format(base, i))
+  local label = label_of(name, trees)
+  local target = directory and move_to_free(name, function(i)
+    return path.join(directory, i == 0 and label or ("%d-%s"):format(i, label))
   end)
-  return target or move_to_free(name, function()
+  target = target or move_to_free(name, function()
     return ("%s.moved-by-procage-%s"):format(name, random_suffix())
   end)
+  if target and disk.kind(target) == "directory" then
+    behead(target, M.scan_depth, { count = MAX_BEHEADED })
+  end
+  return target
 end
 
 ---@class procage.Appeared
@@ -390,7 +508,7 @@ end
 ---@return procage.Appeared[]
 function M.settle(watch, noted, keep, quarantine)
   local found, kept, doors = {}, {}, opener()
-  for _, name in ipairs(path.sort_by_depth(every_path(watch, doors.open))) do
+  for _, name in ipairs(every_path_after(watch, doors.open)) do
     local before, now = noted[name], mark_of(name)
     if now and not before then
       -- To move a directory takes writing in it too: its own `..` changes.

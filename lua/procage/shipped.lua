@@ -35,7 +35,7 @@ function M.lists()
   return M.load("lists")
 end
 
---- Whether a row names a path: one in a cache wherever the cache has been moved to, one with `{uid}` for any user.
+--- Whether a row names a path: one in a cache wherever the cache has been moved to.
 local function is_named(row, name, home)
   if path.expand_home(row.path, home) == name then
     return true
@@ -43,8 +43,7 @@ local function is_named(row, name, home)
     local below = row.path:sub(#"~/.cache" + 1)
     return name:sub(-#below) == below
   end
-  local before, after = row.path:match("^(.*){uid}(.*)$")
-  return before ~= nil and name:sub(1, #before) == before and name:sub(#before + 1):match("^%d+(.*)$") == after
+  return false
 end
 
 --- The row of the hidden list that a path is named by.

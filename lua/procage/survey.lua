@@ -8,9 +8,11 @@ local later = require("procage.later")
 local lists = require("procage.list")
 local mounts = require("procage.mounts")
 local path = require("procage.path")
+local plants = require("procage.git_plants")
 local sockets = require("procage.sockets")
 
-local ignored, user_git = later("procage.ignored"), later("procage.user_git")
+local git_programs, ignored, user_git = later("procage.git_programs"), later("procage.ignored"), later("procage.user_git")
+local known_roots = later("procage.known_roots")
 
 local M = {}
 
@@ -190,6 +192,9 @@ end
 
 --- Parts of a git directory that stay read-only while the rest of it is written, those too that are not there yet.
 local function protect_parts(survey, directory, parts)
+  if parts == git.trusted then
+    survey.git_dirs[#survey.git_dirs + 1] = directory
+  end
   for _, part in ipairs(parts) do
     local name = path.join(directory, part)
     local kind = disk.kind(name)
@@ -251,6 +256,41 @@ local function gives(profile, tree)
   return lists.set(profile.write)[tree] or false
 end
 
+--- Adds what git enters from each root: such a repository counts wherever it lies, also where none is looked for. One that is not
+--- there yet (a submodule that nobody has fetched) is a name that must not appear.
+---@param roots string[]  grows
+---@param marks table<string, string>  grows by the indexes that were read
+---@param profile procage.Profile
+---@return string[] absent
+local function add_entered(roots, marks, profile)
+  local known, absent, at = lists.set(roots), {}, 1
+  local governing = git.governing(profile.workspace)
+  local from = table.move(roots, 1, #roots, 1, {})
+  from[#from + 1] = governing and not known[governing.root] and governing.root or nil
+  while from[at] do
+    local found = git.at(from[at])
+    for _, file in ipairs(found and plants.index_files(found.directory) or {}) do
+      marks[file] = disk.mark(file)
+    end
+    for _, place in ipairs(found and plants.entered(found.root, found.directory) or {}) do
+      -- Git enters no submodule behind a link.
+      if path.resolved_tree_of(place, profile.write) and disk.resolve(place) == place and not known[place] then
+        known[place] = true
+        if disk.kind(place .. "/.git") then
+          roots[#roots + 1], from[#from + 1] = place, place
+        else
+          absent[#absent + 1] = place .. "/.git"
+        end
+      end
+    end
+    at = at + 1
+    if #roots + #absent > MAX_PROTECTED then
+      break
+    end
+  end
+  return absent
+end
+
 --- Where hand-off names count: the roots of the trees that the operator made writable, and of repositories in them. What is
 --- in a package cache nobody runs by such a name.
 ---@param profile procage.Profile
@@ -258,11 +298,12 @@ end
 ---@return table<string, string> listed  the marks of the directories that were looked into
 ---@return string[] large  trees that were not looked through
 ---@return string[] closed  directories in them that cannot be listed
-local function handoff_roots(profile, shared)
+---@return string[] absent  repositories that git would enter, were they there: their `.git`
+local function handoff_roots(profile, shared, context)
   local caches, roots, marks, large = lists.set(profile.caches.trees), {}, {}, {}
   local closed, trees = {}, path.outermost(profile.write)
   if #profile.handoff == 0 and profile.git == "write" then
-    return roots, marks, large, closed
+    return roots, marks, large, closed, {}
   end
   for i, tree in ipairs(trees) do
     -- A workspace in a shared temporary directory is looked into all the same.
@@ -273,6 +314,12 @@ local function handoff_roots(profile, shared)
   for _, tree in ipairs(trees) do
     if not caches[tree] and not shared[tree] then
       local found, is_complete, listed, shut = handoff.roots(tree)
+      if not is_complete then
+        local seen = lists.set(found)
+        for _, root in ipairs(known_roots.read(context, tree)) do
+          found[#found + 1] = not seen[root] and root or nil
+        end
+      end
       table.move(found, 1, #found, #roots + 1, roots)
       table.move(shut, 1, #shut, #closed + 1, closed)
       for _, directory in ipairs(listed) do
@@ -281,7 +328,8 @@ local function handoff_roots(profile, shared)
       large[#large + 1] = not is_complete and tree or nil
     end
   end
-  return roots, marks, large, closed
+  local absent = profile.git ~= "write" and add_entered(roots, marks, profile) or {}
+  return roots, marks, large, closed, absent
 end
 
 --- Whether the repositories in the writable trees are those that a survey found. Only a directory that has changed since can
@@ -290,23 +338,32 @@ end
 ---@param profile procage.Profile
 ---@return boolean
 function M.has_same_roots(survey, profile)
+  for _, name in ipairs(survey.guarded) do
+    if disk.kind(name) then
+      return false
+    end
+  end
   local is_changed = false
   for directory, mark in pairs(survey.listed) do
     is_changed = is_changed or disk.mark(directory) ~= mark
   end
   if is_changed then
-    local roots, marks = handoff_roots(profile, survey.shared_tmp)
-    if table.concat(roots, "\0") ~= table.concat(survey.watch.roots, "\0") then
+    local roots, marks, _, _, absent = handoff_roots(profile, survey.shared_tmp, survey.context)
+    local is_same = table.concat(roots, "\0") == table.concat(survey.watch.roots, "\0")
+      and table.concat(absent, "\0") == table.concat(survey.watch.absent, "\0")
+    if not is_same then
       return false
     end
-    survey.listed = marks
+    survey.listed, survey.watch.listed = marks, marks
   end
   return true
 end
 
 local function survey_handoff(survey, profile)
-  local roots, listed, large, closed = handoff_roots(profile, survey.shared_tmp)
+  local roots, listed, large, closed, absent = handoff_roots(profile, survey.shared_tmp, survey.context)
+  survey.large = large
   survey.listed = listed
+  table.move(absent, 1, #absent, #survey.guarded + 1, survey.guarded)
   -- A repository may lie behind it, and the command could open it again: so nothing in it is written in this run.
   for _, directory in ipairs(closed) do
     if not lists.set(survey.write)[directory] then
@@ -351,7 +408,62 @@ local function survey_handoff(survey, profile)
   if profile.git ~= "write" then
     watched[#watched + 1] = ".git"
   end
-  return roots, watched
+  return roots, watched, absent
+end
+
+--- Keeps a path that the user's git configuration has git run, or include.
+local function keep_program(survey, named, counts)
+  -- Beneath its resolved directory: a link there is kept as what it is.
+  local name = path.join(disk.resolve(path.parent(named) or "/"), path.basename(named))
+  local resolved, exists = disk.resolve(name)
+  if not path.resolved_tree_of(resolved, survey.write) then
+    return
+  elseif not exists then
+    survey.guarded[#survey.guarded + 1] = resolved
+    return
+  end
+  local kind = disk.kind(name)
+  if disk.kind(resolved) == "directory" then
+    if counts ~= "tree" then
+      return
+    elseif holders_of(survey.write)[resolved] then
+      -- The working tree itself: its hooks are files beside others.
+      for _, hook in ipairs(git_programs.hooks) do
+        keep_program(survey, path.join(resolved, hook), "file")
+      end
+      return
+    end
+  end
+  protect(survey, name, kind)
+  survey.noted[#survey.noted + 1] = resolved
+end
+
+--- What the configuration of the repositories, and the user's, names in trees that the run writes.
+---@param survey procage.Survey
+---@param profile procage.Profile
+---@param roots string[]
+---@param context { home: string, env: table<string, string> }
+local function survey_programs(survey, profile, roots, context)
+  if profile.git == "write" then
+    return
+  end
+  local governing, parsed = git.governing(profile.workspace), {}
+  local all = table.move(roots, 1, #roots, 1, {})
+  all[#all + 1] = governing and governing.root or nil
+  for root in pairs(lists.set(all)) do
+    local found = git.at(root)
+    if found then
+      local own = { path.join(found.common, "config"), path.join(found.directory, "config.worktree") }
+      local programs = git_programs.find(root, own, context.home, context.env, parsed)
+      for file in pairs(programs.files) do
+        survey.stamps[file] = disk.mark(file)
+        keep_program(survey, file, "file")
+      end
+      for name, counts in pairs(programs.named) do
+        keep_program(survey, name, counts)
+      end
+    end
+  end
 end
 
 --- Files that git ignores and whose names say that they hold credentials. What was found once stays: the rules of most
@@ -437,6 +549,9 @@ local function look(profile, visible, context, mount_text)
     protected = {},
     links = {},
     guarded = {},
+    git_dirs = {},
+    noted = {},
+    context = context,
     covered = {},
     put_back = {},
     sockets = {},
@@ -458,7 +573,8 @@ local function look(profile, visible, context, mount_text)
   survey_kernel_memory(survey)
   survey_read_only(survey, profile)
   survey_ignored(survey, profile, context or { env = {}, home = "/" })
-  local roots, watched = survey_handoff(survey, profile)
+  local roots, watched, absent = survey_handoff(survey, profile)
+  survey_programs(survey, profile, roots, context or { env = {}, home = "/" })
   for _, tree in ipairs(visible) do
     put_back(survey, profile, tree)
   end
@@ -500,7 +616,18 @@ local function look(profile, visible, context, mount_text)
   if unknown and lists.has(profile.mechanisms or {}, "socket-masks") then
     note(survey, "procage: which sockets are bound cannot be told, so those outside of /run are not covered: %s", unknown)
   end
-  survey.watch = { roots = roots, names = watched, guarded = survey.guarded, trees = survey.write }
+  survey.watch = {
+    roots = roots,
+    names = watched,
+    guarded = survey.guarded,
+    noted = survey.noted,
+    absent = absent,
+    large = survey.large,
+    trees = survey.write,
+    listed = survey.listed,
+    git_dirs = survey.git_dirs,
+    entered = profile.git ~= "write",
+  }
   return survey
 end
 

@@ -22,7 +22,7 @@ end
 ---@param home string
 ---@param env table<string, string>
 ---@return string[]
-local function top_files(home, env)
+function M.top_files(home, env)
   local own = env.GIT_CONFIG_GLOBAL
   if own and path.is_absolute(own) then
     return { "/etc/gitconfig", path.normalise(own) }
@@ -53,7 +53,7 @@ end
 
 local function walk_all(home, env, tell)
   local seen = { count = 0, depth = 0 }
-  for _, file in ipairs(top_files(home, env)) do
+  for _, file in ipairs(M.top_files(home, env)) do
     walk(file, home, false, seen, tell)
   end
 end

@@ -49,7 +49,7 @@ describe("a hand-off file", function()
     end
   end)
 
-  it("that did not exist is moved to where it lay in its tree", function()
+  it("that did not exist is moved, and told by its name where it lay", function()
     local b <close> = box.new()
     b:setup("git init -q sub/deep")
     local outcome = b:run("for d in . sub/deep; do mkdir $d/.vscode; echo x > $d/.envrc; echo x > $d/.vscode/tasks.json; done")
@@ -57,11 +57,12 @@ describe("a hand-off file", function()
     for _, entry in ipairs(outcome.appeared) do
       local place = entry.moved_to:match("/moved/[^/]+/(.*)$")
       moved[#moved + 1] = place
-      assert.equal(b.workspace .. "/" .. place, entry.path)
       assert.is_true(table.concat(outcome.notices, "\n"):find("Moved to " .. entry.moved_to, 1, true) ~= nil)
     end
     table.sort(moved)
-    assert.same({ ".envrc", ".vscode/tasks.json", "sub/deep/.envrc", "sub/deep/.vscode/tasks.json" }, moved)
+    assert.same({
+      "dot-envrc.moved", "dot-vscode-tasks.json.moved", "sub-deep-dot-envrc.moved", "sub-deep-dot-vscode-tasks.json.moved",
+    }, moved)
   end)
 
   it("that did not exist is moved, whatever was done to keep it", function()

@@ -200,7 +200,7 @@ describe("git outside the workspace's own repository", function()
     local outcome = b:run("git init -q && git config core.fsmonitor ./x && printf x >.git/hooks/pre-commit")
     assert.is_false(b:exists("workspace/.git"))
     assert.equal(1, #outcome.appeared)
-    assert.matches("%.git$", outcome.appeared[1].moved_to)
+    assert.matches("dot%-git%.moved$", outcome.appeared[1].moved_to)
     assert.matches("fsmonitor", b:setup(("cat %s/config"):format(box.quote(outcome.appeared[1].moved_to))))
   end)
 

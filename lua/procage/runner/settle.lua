@@ -12,6 +12,7 @@ local report_room = require("procage.report")
 local resolve = require("procage.resolve")
 
 local inert = later("procage.inert")
+local known_roots = later("procage.known_roots")
 
 local M = {}
 
@@ -61,6 +62,22 @@ local function hint_of(entry)
   return "%s appeared and could not be moved: a file that others run. Remove it before anything else"
 end
 
+--- Repositories of trees that are too large to be looked through, for the next run to know.
+local function keep_roots(self, watch)
+  if not watch.is_over and #(watch.large or {}) == 0 then
+    return
+  end
+  for _, tree in ipairs(self.fitted.write) do
+    local roots = {}
+    for _, root in ipairs(watch.roots) do
+      roots[#roots + 1] = root ~= tree and path.is_beneath(root, tree) and root or nil
+    end
+    if #roots > 0 then
+      known_roots.write(self.context, tree, roots)
+    end
+  end
+end
+
 --- Moves out what someone else would run, once nothing of the run is left to put it back.
 local function move_out(self, outcome, begun)
   local target
@@ -72,6 +89,7 @@ local function move_out(self, outcome, begun)
     outcome.notices[#outcome.notices + 1] = hint_of(entry):format(entry.path, entry.moved_to)
   end
   outcome.appeared = found
+  keep_roots(self, begun.survey.watch)
 end
 
 --- A hidden path inside a writable tree is kept by a mask alone: a replacement from outside takes it away.

@@ -1,0 +1,128 @@
+--- What a run may have planted where the user's own git goes: repositories that git enters on its own (gitlinks of an index), and
+--- links inside a git directory, through which it would write elsewhere. Reads git's files; never runs git.
+--- Source: gitrepository-layout(5), gitformat-index(5), git-submodule(1).
+
+local core = require("procage.core")
+local disk = require("procage.disk")
+local git = require("procage.git")
+local git_index = require("procage.git_index")
+local path = require("procage.path")
+
+local M = {}
+
+--- An index larger than this is none that a person's repository has; then nobody knows what it leads to.
+local MAX_INDEX = 256 << 20
+
+---@param text string  as an index has it
+local function is_plain(text)
+  return path.is_plain("/" .. text) and not path.has_parent_step("/" .. text)
+end
+
+--- The index, and what a split one shares with others.
+---@param directory string
+---@return string[]
+function M.index_files(directory)
+  local found = {}
+  for entry in pairs(core.read_dir(directory) or {}) do
+    if entry == "index" or entry:find("^sharedindex%.") then
+      found[#found + 1] = path.join(directory, entry)
+    end
+  end
+  table.sort(found)
+  return found
+end
+
+--- The directories that the index of a repository enters as repositories of their own.
+---@param root string  the working tree
+---@param directory string  its git directory
+---@return string[]? places  absolute, each once, sorted; nil: the index is there and cannot be read
+function M.entered(root, directory)
+  local places, seen = {}, {}
+  for _, file in ipairs(M.index_files(directory)) do
+    local text, is_cut = core.read_file(file, MAX_INDEX)
+    local links = text and not is_cut and git_index.gitlinks(text)
+    if not links then
+      return nil
+    end
+    for _, name in ipairs(links) do
+      if is_plain(name) and not seen[name] then
+        seen[name] = true
+        places[#places + 1] = path.join(root, name)
+      end
+    end
+  end
+  table.sort(places)
+  return places
+end
+
+--- The same for whatever `root/.git` names; a repository whose index cannot be read enters none that is known.
+---@param root string
+---@return string[] places
+function M.entered_from(root)
+  local found = git.at(root)
+  return found and M.entered(root, found.directory) or {}
+end
+
+--- A directory that is walked has at most so many entries looked at: refs and logs are a few thousand in a large repository.
+local MAX_ENTRIES = 200000
+
+--- Of a bare repository that is somebody's working directory too: names that git writes.
+local WRITTEN = {
+  config = true, index = true, shallow = true, logs = true, objects = true, refs = true, info = true, hooks = true,
+  ["packed-refs"] = true,
+}
+
+local function is_gits(name)
+  return WRITTEN[name] or name:find("^[A-Z][A-Z_]*$") ~= nil
+end
+
+--- HEAD was a link to its branch once (core.preferSymlinkRefs).
+local function is_branch_link(name, kind, directory)
+  return kind == "link" and path.basename(name) == "HEAD" and path.is_beneath(disk.resolve(name), directory .. "/refs/heads")
+end
+
+local function walk(found, at, depth, left)
+  for entry, kind in pairs(core.read_dir(at) or {}) do
+    left.count = left.count - 1
+    if left.count < 0 then
+      left.is_over = true
+      return
+    end
+    local name = at .. "/" .. entry
+    if kind == "directory" and depth > 0 then
+      walk(found, name, depth - 1, left)
+    elseif kind ~= "directory" and kind ~= "file" then
+      found[#found + 1] = name
+    end
+  end
+end
+
+--- What in a git directory is neither file nor directory, where git writes by name: it would write through it.
+---@param directory string
+---@param open? fun(directory: string)  is told of those that a run may have closed
+---@return string[] names
+---@return boolean is_complete
+function M.odd_entries(directory, open)
+  local found, left = {}, { count = MAX_ENTRIES }
+  local is_bare = path.basename(directory) ~= ".git" and git.is_bare(directory)
+  local real = disk.resolve(directory)
+  for entry, kind in pairs(core.read_dir(directory) or {}) do
+    local name = directory .. "/" .. entry
+    if is_bare and not is_gits(entry) then
+      goto continue
+    elseif kind ~= "file" and kind ~= "directory" and not is_branch_link(name, kind, real) then
+      found[#found + 1] = name
+    elseif kind == "directory" and (entry == "logs" or entry == "refs" or entry == "objects") then
+      if open then
+        open(name)
+      end
+      -- What is in a fan-out directory of objects is replaced, never written through.
+      walk(found, name, entry == "objects" and 0 or 64, left)
+    end
+    ::continue::
+  end
+  table.sort(found)
+  return found, not left.is_over
+end
+
+return M
