@@ -34,10 +34,6 @@ local OWN = { "/proc", "/dev", "/tmp", "/var/tmp", "/dev/shm" }
 --- Of those, directories that the host has too, with what a command may mean.
 local TEMPORARY = { "/tmp", "/var/tmp", "/dev/shm" }
 
---- Of git's directory a commit writes these and nothing else. As profile.md has `git = "commit"`.
-local COMMITTED = { index = true, HEAD = true, ORIG_HEAD = true, objects = true, refs = true, logs = true,
-  ["packed-refs"] = true, COMMIT_EDITMSG = true }
-
 --- More names than these in one directory, and the directory is meant.
 local FEW = 3
 
@@ -189,18 +185,20 @@ end
 ---@param view procage.LearnView
 ---@return string part
 ---@return string? root  of another one
+---@return boolean? is_common  of what the worktrees of a repository share
 local function repository_of(target, view)
   local found = view.git
   for _, directory in ipairs(found and { found.directory, found.common } or {}) do
     if path.lies_in(target, directory) then
-      return (target:sub(#directory + 2):match("^[^/]*"):gsub("%.lock$", ""))
+      local part = target:sub(#directory + 2):match("^[^/]*"):gsub("%.lock$", "")
+      return part, nil, directory ~= found.directory
     end
   end
   local root = target:match("^(.-)/%.git$") or target:match("^(.-)/%.git/")
   return part_of_git(target), root ~= view.workspace and root or nil
 end
 
-local TRUSTED = lists.set(git.trusted)
+local TRUSTED, SHARED = lists.set(git.trusted), lists.set(git.shared)
 
 ---@class procage.Learning  what is put together while the paths are walked
 ---@field learned procage.Learned
@@ -275,16 +273,23 @@ function Learning:take(target, entry, is_write, is_missing)
   self.read[tree_for(target, false, view)] = true
 end
 
+--- git removes names that may be there: MERGE_HEAD, AUTO_MERGE.
+function Learning:is_idle_removal(entry, target)
+  return entry.wanted & ~(self.bits.REMOVE_FILE | self.bits.REMOVE_DIR) == 0 and not core.lstat(target)
+end
+
 --- A write in a git directory.
-function Learning:take_git(target)
+function Learning:take_git(target, entry)
   local learned, view = self.learned, self.view
-  local part, root = repository_of(target, view)
-  if TRUSTED[part] or part == "" and not root then
-    self:leave_out(target, "git's hooks or configuration")
-  elseif not root and COMMITTED[part] then
-    learned.git = "commit"
-  elseif not root then
+  local part, root, is_common = repository_of(target, view)
+  if self:is_idle_removal(entry, target) then
+    return
+  elseif TRUSTED[part] or part == "" and not root and entry.refused ~= 0 then
+    self:leave_out(target, 'git runs what it names: git = "write" opens it')
+  elseif is_common and not SHARED[part] then
     self:leave_out(target, 'only git = "write" opens it')
+  elseif not root then
+    learned.git = "commit"
   elseif view.startup:reason(root) or is_wide(root, true, view) then
     self:leave_out(target, view.startup:reason(root) or "too much for one entry")
   else
@@ -310,7 +315,7 @@ function Learning:add(entry, used)
       self:leave_out(target, "too much for one entry")
     end
   elseif is_write and part_of_git(target) and not is_missing and not self:may_write(target, granted) then
-    self:take_git(target)
+    self:take_git(target, entry)
   elseif granted then
     used[granted] = used[granted] or is_write
   else

@@ -127,6 +127,7 @@ describe("procage-lua learn", function()
       .. " > Makefile; echo 'int main(void) { return 0; }' > x.c", "make" },
     { "cc into the home", "echo 'int main(void) { return 0; }' > x.c", "cc -o ../home/x x.c" },
     { "git commit", "git init -q . && echo a > a && git add a", "git commit -q --allow-empty -m a" },
+    { "git fetch", "git init -q . && echo a > a && git add a && git commit -q -m a", "git fetch -q ." },
     { "git add in another repository", "git init -q ../outside/r && echo a > ../outside/r/a", "git -C ../outside/r add a" },
     { "git commit in another repository", "git init -q ../outside/r && echo a > ../outside/r/a && git -C ../outside/r add a",
       "git -C ../outside/r commit -q -m a" },
@@ -147,6 +148,25 @@ describe("procage-lua learn", function()
       assert.equal(0, result.status, result.stderr .. proposal)
     end)
   end
+
+  it("proposes git = commit in a linked worktree, whose git directory lies elsewhere", function()
+    local b <close> = set_up(box.new())
+    b:setup("git config --global user.email a@b && git config --global user.name n && rm -rf .git && git init -q ../outside/r"
+      .. " && git -C ../outside/r commit -q --allow-empty -m a && cd .. && rmdir workspace"
+      .. " && git -C outside/r worktree add -q ../../workspace && echo a > workspace/a && git -C workspace add a")
+    local result, proposal = follow(b, {}, "git commit -q --allow-empty -m b")
+    assert.equal(0, result.status, result.stderr .. proposal)
+    assert.matches('\ngit = "commit"\n', proposal)
+    assert.not_matches("\nwritable", proposal)
+  end)
+
+  it("says of git's configuration what would open it", function()
+    local b <close> = set_up(box.new())
+    local text = learn(b, {}, "git config a.b c").stdout
+    if text:find("not proposed: +nothing") == nil then
+      assert.matches('config.lock (git runs what it names: git = "write" opens it)', text, 1, true)
+    end
+  end)
 
   it("proposes git = commit for the workspace's repository alone", function()
     local b <close> = set_up(box.new())
