@@ -17,6 +17,7 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_mount(L);
 	pc_open_fs(L);
 	pc_open_path(L, false);
+	pc_open_flat(L);
 	pc_open_mask(L);
 	pc_open_run(L);
 	pc_open_probe(L);

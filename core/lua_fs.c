@@ -83,6 +83,68 @@ static int fs_kind(lua_State *L)
 	return 1;
 }
 
+/* Pushes a name in the directory that a prefix, which ends with a slash, stands for; most are the path that they came from. */
+static void push_place(lua_State *L, int path_at, const char *name, int prefix_at)
+{
+	size_t size = (size_t)(name - lua_tostring(L, path_at)), prefix_size;
+	const char *prefix = lua_tolstring(L, prefix_at, &prefix_size);
+
+	if (prefix_size == size && memcmp(prefix, lua_tostring(L, path_at), size) == 0) {
+		lua_pushvalue(L, path_at);
+		return;
+	}
+	lua_pushvalue(L, prefix_at);
+	lua_pushstring(L, name);
+	lua_concat(L, 2);
+}
+
+/*
+ * core.look_up(paths, prefixes, missing) -> places, kinds: of hundreds of paths in a few directories. prefixes[directory] is where
+ * that one leads, with a slash at its end, missing[directory] the same of one that does not exist. A place is that and the last
+ * name, a kind that of the name itself, or false. The paths are absolute and in their one spelling, and none is the root.
+ */
+static int fs_look_up(lua_State *L)
+{
+	enum { PATHS = 1, PREFIXES, MISSING, PLACES, KINDS, PATH, PREFIX };
+	lua_Integer i, count;
+
+	luaL_checktype(L, PATHS, LUA_TTABLE);
+	luaL_checktype(L, PREFIXES, LUA_TTABLE);
+	luaL_checktype(L, MISSING, LUA_TTABLE);
+	lua_settop(L, MISSING);
+	count = luaL_len(L, PATHS);
+	lua_createtable(L, (int)count, 0);
+	lua_createtable(L, (int)count, 0);
+	for (i = 1; i <= count; i++) {
+		const char *path, *slash;
+		struct pc_file file;
+		bool is_there;
+
+		lua_rawgeti(L, PATHS, i);
+		path = pc_check_path(L, PATH);
+		slash = strrchr(path, '/');
+		lua_pushlstring(L, path, slash == path ? 1 : (size_t)(slash - path));
+		lua_pushvalue(L, -1);
+		is_there = lua_rawget(L, PREFIXES) == LUA_TSTRING;
+		if (!is_there) {
+			lua_pop(L, 1);
+			luaL_argcheck(L, lua_rawget(L, MISSING) == LUA_TSTRING, PREFIXES, "has not all directories");
+			lua_pushvalue(L, -1);
+		}
+		lua_replace(L, PREFIX);
+		lua_settop(L, PREFIX);
+		push_place(L, PATH, slash + 1, PREFIX);
+		if (is_there && pc_file_facts(lua_tostring(L, -1), false, &file) == 0)
+			lua_pushstring(L, file.kind);
+		else
+			lua_pushboolean(L, false);
+		lua_rawseti(L, KINDS, i);
+		lua_rawseti(L, PLACES, i);
+		lua_settop(L, KINDS);
+	}
+	return 2;
+}
+
 /* core.mark(path) -> what tells one state of the name itself from another, as bytes: identity, times, size | nil */
 static int fs_mark(lua_State *L)
 {
@@ -218,18 +280,13 @@ static int listing_gc(lua_State *L)
 	return 0;
 }
 
-/*
- * core.read_dir(path[, limit[, only_directories]]) -> {name = kind, ...} | nil, message, errno (E2BIG: more than limit entries)
- * only_directories leaves out all but those and .git: who looks for repositories passes thousands of files.
- */
-static int fs_read_dir(lua_State *L)
+/* Reads what the arguments of read_dir say into a listing on the stack top; 0 or -errno. */
+static int read_listing(lua_State *L, struct listing **result)
 {
 	const char *path = pc_check_path(L, 1);
 	lua_Integer limit = luaL_optinteger(L, 2, 1000000);
 	bool wants_directories = pc_opt_boolean(L, 3);
 	struct listing *listing;
-	size_t at = 0;
-	int rc;
 
 	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
 	listing = lua_newuserdatauv(L, sizeof(*listing), 0);
@@ -240,9 +297,15 @@ static int fs_read_dir(lua_State *L)
 	}
 	lua_setmetatable(L, -2);
 
-	rc = pc_list_directory(path, (size_t)limit, collect, listing);
-	if (rc < 0)
-		return pc_push_result(L, rc, path);
+	*result = listing;
+	return pc_list_directory(path, (size_t)limit, collect, listing);
+}
+
+/* The listing's kinds, by name, on the stack top. */
+static void push_kinds(lua_State *L, const struct listing *listing)
+{
+	size_t at = 0;
+
 	lua_newtable(L);
 	while (at < listing->size) {
 		const char *kind = listing->text + at, *name = kind + strlen(kind) + 1;
@@ -251,7 +314,55 @@ static int fs_read_dir(lua_State *L)
 		lua_setfield(L, -2, name);
 		at = (size_t)(name - listing->text) + strlen(name) + 1;
 	}
+}
+
+/*
+ * core.read_dir(path[, limit[, only_directories]]) -> {name = kind, ...} | nil, message, errno (E2BIG: more than limit entries)
+ * only_directories leaves out all but those and .git: who looks for repositories passes thousands of files.
+ */
+static int fs_read_dir(lua_State *L)
+{
+	struct listing *listing;
+	int rc = read_listing(L, &listing);
+
+	if (rc < 0)
+		return pc_push_result(L, rc, lua_tostring(L, 1));
+	push_kinds(L, listing);
 	return 1;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* core.list_dir(...) -> {name, ...}, {name = kind, ...}: as read_dir, the names in the order of their bytes | nil, message, errno */
+static int fs_list_dir(lua_State *L)
+{
+	struct listing *listing;
+	int rc = read_listing(L, &listing);
+	size_t at, count = 0, i;
+	const char **names;
+
+	if (rc < 0)
+		return pc_push_result(L, rc, lua_tostring(L, 1));
+	for (at = 0; at < listing->size; at += strlen(listing->text + at) + 1)
+		count++;
+	/* A kind and a name by turns. */
+	count /= 2;
+	names = lua_newuserdatauv(L, (count + 1) * sizeof(*names), 0);
+	for (at = 0, i = 0; i < count; i++) {
+		names[i] = listing->text + at + strlen(listing->text + at) + 1;
+		at = (size_t)(names[i] - listing->text) + strlen(names[i]) + 1;
+	}
+	qsort(names, count, sizeof(*names), compare_names);
+	lua_createtable(L, (int)count, 0);
+	for (i = 0; i < count; i++) {
+		lua_pushstring(L, names[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	push_kinds(L, listing);
+	return 2;
 }
 
 /* Read outside Lua, freed by the collector: pushing the text may throw. */
@@ -498,6 +609,7 @@ void pc_open_fs(lua_State *L)
 		{ "stat", fs_stat },
 		{ "lstat", fs_lstat },
 		{ "kind", fs_kind },
+		{ "look_up", fs_look_up },
 		{ "mark", fs_mark },
 		{ "identities", fs_identities },
 		{ "executable", fs_executable },
@@ -505,6 +617,7 @@ void pc_open_fs(lua_State *L)
 		{ "real_path", fs_real_path },
 		{ "read_link", fs_read_link },
 		{ "read_dir", fs_read_dir },
+		{ "list_dir", fs_list_dir },
 		{ "read_file", fs_read_file },
 		{ "read_some", fs_read_some },
 		{ "digest_file", fs_digest_file },

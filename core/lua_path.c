@@ -128,11 +128,73 @@ static int path_tree_of(lua_State *L)
 	return 0;
 }
 
+/* The size of what is above a path; 0 for the root and for a single name. */
+static size_t parent_size(const char *text, size_t size)
+{
+	const char *slash = memrchr(text, '/', size);
+
+	if (!slash || size < 2)
+		return 0;
+	return slash == text ? 1 : (size_t)(slash - text);
+}
+
+/* Adds what is above a text to the set at 2: all of it, or the nearest. */
+static void add_above(lua_State *L, const char *text, size_t size, bool is_all)
+{
+	while ((size = parent_size(text, size)) > 0) {
+		lua_pushlstring(L, text, size);
+		lua_pushvalue(L, -1);
+		/* Above one that is known everything is: hundreds of paths share a few ancestors. */
+		if (lua_rawget(L, 2) != LUA_TNIL)
+			return;
+		lua_pop(L, 1);
+		lua_pushboolean(L, true);
+		lua_rawset(L, 2);
+		if (!is_all)
+			return;
+	}
+}
+
+static int sets_above(lua_State *L, bool is_all)
+{
+	lua_Integer i;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	lua_newtable(L);
+	for (i = 1; lua_rawgeti(L, 1, i) == LUA_TSTRING; i++) {
+		size_t size;
+		const char *text = lua_tolstring(L, 3, &size);
+
+		pay(L, size);
+		add_above(L, text, size, is_all);
+		lua_settop(L, 2);
+	}
+	if (!lua_isnil(L, 3))
+		return luaL_argerror(L, 1, "a list of texts is expected");
+	lua_settop(L, 2);
+	return 1;
+}
+
+/* path_above(paths) -> {directory = true, ...}: every directory above any of them */
+static int path_above(lua_State *L)
+{
+	return sets_above(L, true);
+}
+
+/* path_parents(paths) -> {directory = true, ...}: those that hold one of them */
+static int path_parents(lua_State *L)
+{
+	return sets_above(L, false);
+}
+
 void pc_open_path(lua_State *L, bool is_closed)
 {
 	static const luaL_Reg functions[] = {
-		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain }, { "path_split", path_split },
-		{ "path_lies_in", path_lies_in },     { "path_tree_of", path_tree_of },	  { NULL, NULL },
+		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain },
+		{ "path_split", path_split },	      { "path_lies_in", path_lies_in },
+		{ "path_tree_of", path_tree_of },     { "path_above", path_above },
+		{ "path_parents", path_parents },     { NULL, NULL },
 	};
 
 	lua_pushboolean(L, is_closed);

@@ -61,6 +61,31 @@ function M.resolver()
   end
 end
 
+--- The same for a list of hundreds, absolute and each in its one spelling: where they lead, and what is there.
+---@param names string[]
+---@return string[] places
+---@return (string|false)[] kinds  false: there is nothing
+function M.resolve_all(names)
+  local resolve, prefixes, missing, listed = M.resolver(), {}, {}, {}
+  for i, name in ipairs(names) do
+    -- The root is in no directory: it is looked up as what it is.
+    listed[i] = name == "/" and "/." or name
+  end
+  for parent in pairs(core.path_parents(listed)) do
+    local resolved, exists = resolve(parent)
+    local known = exists and prefixes or missing
+    known[parent] = resolved == "/" and "/" or resolved .. "/"
+  end
+  local places, kinds = core.look_up(listed, prefixes, missing)
+  for i, kind in ipairs(kinds) do
+    if kind == "link" or listed[i] ~= names[i] then
+      places[i] = M.resolve(names[i])
+      kinds[i] = core.kind(places[i]) or false
+    end
+  end
+  return places, kinds
+end
+
 --- As path_resolution(7) has it; then the kernel answers ELOOP.
 local MAX_LINKS = 40
 
@@ -122,14 +147,11 @@ end
 ---@return table<string, string> kinds
 ---@return string? message  when it could not be listed
 function M.names(name, limit, only_directories)
-  local kinds, message = core.read_dir(name, limit, only_directories)
-  local list = {}
-  for entry in pairs(kinds or {}) do
-    list[#list + 1] = entry
+  local list, kinds = core.list_dir(name, limit, only_directories)
+  if not list then
+    return {}, {}, kinds
   end
-  -- Texts alone: a comparison in Lua for each two entries would take longer than the listing.
-  table.sort(list)
-  return list, kinds or {}, message
+  return list, kinds
 end
 
 --- Nothing that is read whole here is longer, unless a command wrote it.

@@ -1,5 +1,7 @@
 --- Writes the flat Plan that core/plan.h describes: operations in order and one block of text.
 
+local core = require("procage.core")
+
 local M = {}
 
 local pack = string.pack
@@ -7,7 +9,8 @@ local pack = string.pack
 local OP = "<I4I4I4I4I4I4i8"
 
 ---@class procage.Flat
----@field private ops string[]
+---@field private ops string[]  an operation or several each
+---@field private count integer
 ---@field private text string[]
 ---@field private size integer
 ---@field private seen table<string, integer>
@@ -43,7 +46,7 @@ end
 
 ---@return procage.Flat
 function M.new()
-  return setmetatable({ ops = {}, text = {}, size = 0, seen = {} }, Flat)
+  return setmetatable({ ops = {}, count = 0, text = {}, size = 0, seen = {} }, Flat)
 end
 
 --- A text's place in the block; equal texts share one.
@@ -103,13 +106,15 @@ function Flat:add(name, op)
     | (op.notify and FLAGS.notify or 0)
   local a, b = argument(self, op.a), argument(self, op.b)
   self.ops[#self.ops + 1] = pack(OP, code, flags, a, b, op.slot or 0, 0, op.value or 0)
+  self.count = self.count + 1
 end
 
---- A Landlock rule, of which a plan has hundreds; as Flat:add("landlock_path").
----@param rule procage.Rule
-function Flat:rule(rule)
-  local flags = rule.optional and FLAGS.optional or 0
-  self.ops[#self.ops + 1] = pack(OP, CODES.landlock_path, flags, argument(self, rule.path), 0, 0, 0, rule.access)
+--- Landlock rules, of which a plan has hundreds; as Flat:add("landlock_path") for each, but equal texts are not looked for.
+---@param rules procage.Rule[]
+function Flat:rules(rules)
+  local ops, texts = core.flat_rules(rules, self.size)
+  self.ops[#self.ops + 1], self.text[#self.text + 1] = ops, texts
+  self.count, self.size = self.count + #rules, self.size + #texts
 end
 
 ---@param is_unconfined? boolean  says on purpose that nothing is confined
@@ -118,7 +123,7 @@ function Flat:encode(is_unconfined)
   -- The block ends in NUL whatever came last, so that every text in it is ended.
   local text = table.concat(self.text) .. "\0"
   local version = is_unconfined and VERSION | UNCONFINED or VERSION
-  return string.pack("<I4I4I4I4", MAGIC, version, #self.ops, #text) .. table.concat(self.ops) .. text
+  return string.pack("<I4I4I4I4", MAGIC, version, self.count, #text) .. table.concat(self.ops) .. text
 end
 
 return M

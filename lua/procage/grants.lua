@@ -92,15 +92,9 @@ end
 ---@param visible string[]
 ---@return procage.Denied
 local function index(denied, hidden, visible)
-  local result = { exact = {}, above = {}, files = {}, names = { denied, visible } }
+  local result = { exact = {}, above = path.holding(denied), files = {}, names = { denied, visible } }
   for _, name in ipairs(denied) do
     result.exact[name] = true
-    local parent = path.split(name)
-    -- Above one that is marked everything is marked: hundreds of hidden paths share a few ancestors.
-    while parent and not result.above[parent] do
-      result.above[parent] = true
-      parent = path.split(parent)
-    end
   end
   for _, entry in ipairs(hidden) do
     if entry.kind == "file" then

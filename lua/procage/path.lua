@@ -132,29 +132,23 @@ function M.tree_of(text, trees)
   return nil
 end
 
---- Whether any of `list` lies in any of `trees`. For hundreds of paths: each climbs to its ancestors, and the trees are looked
---- up. All in their one spelling, as a valid profile has them.
+--- Every directory above any of these absolute paths, all of them in their one spelling.
+---@type fun(list: string[]): table<string, boolean>
+M.holding = core.path_above
+
+--- Whether any of `list` lies in any of `trees`: hundreds of paths have a few ancestors, and the trees are looked up in them.
+--- All absolute and in their one spelling, as a valid profile has them.
 ---@param list string[]
 ---@param trees string[]
 ---@return boolean
 function M.any_beneath(list, trees)
-  local is_tree = {}
-  for _, tree in ipairs(trees) do
-    is_tree[tree] = true
-  end
-  if is_tree["/"] then
-    return #list > 0
-  end
-  local is_none = {}
+  local holds = M.holding(list)
   for _, text in ipairs(list) do
-    local at = text
-    -- Above what was looked at there is nothing new: hundreds of paths share a few ancestors.
-    while at and not is_none[at] do
-      if is_tree[at] then
-        return true
-      end
-      is_none[at] = true
-      at = match(at, "^(.+)/")
+    holds[text] = true
+  end
+  for _, tree in ipairs(trees) do
+    if holds[tree] then
+      return true
     end
   end
   return false

@@ -84,9 +84,7 @@ local function write_landlock(out, profile, survey, host, uses, bits)
         out:add("landlock_hide", { a = entry.path })
       end
     end
-    for _, rule in ipairs(grants.rules(profile, survey, rights, needs_mounts(uses) and uses["pidns"])) do
-      out:rule(rule)
-    end
+    out:rules(grants.rules(profile, survey, rights, needs_mounts(uses) and uses["pidns"]))
     -- Without mounts of its own the run writes its directory at the host's path.
     if profile.tmp == "private" and not uses["private-tmp-mount"] then
       out:add("landlock_path", { a = flat.run_text.tmp, value = rights.write | rights.unix })

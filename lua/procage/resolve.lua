@@ -170,13 +170,13 @@ end
 --- Where hidden names lead. A link in home to a directory that holds the workspace (~/.docker to /srv, say) hides nothing: the
 --- survey says so. Under its own name such a directory is a contradiction.
 local function hidden_places(profile, context)
-  local places, resolve = {}, disk.resolver()
-  for _, name in ipairs(profile.hidden) do
-    local resolved = resolve(name)
+  local places, all = {}, disk.resolve_all(profile.hidden)
+  for i, name in ipairs(profile.hidden) do
+    local resolved = all[i]
     local is_hidden = not path.lies_in(context.workspace, resolved)
     if not is_hidden then
       local parent, base = path.split(path.normalise(name))
-      local named = parent and path.join(resolve(parent), base) or name
+      local named = parent and path.join(disk.resolve(parent), base) or name
       is_hidden = path.is_beneath(context.workspace, named)
     end
     if is_hidden then

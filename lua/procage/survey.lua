@@ -51,13 +51,9 @@ local MAX_PROTECTED = 2000
 ---@param trees string[]
 ---@return table<string, boolean>
 local function holders_of(trees)
-  local holders = {}
+  local holders = path.holding(trees)
   for _, tree in ipairs(trees) do
-    local at = tree
-    while at and not holders[at] do
-      holders[at] = true
-      at = path.split(at)
-    end
+    holders[tree] = true
   end
   return holders
 end
@@ -79,16 +75,6 @@ local function note(survey, text, ...)
   survey.notices[#survey.notices + 1] = text:format(...)
 end
 
---- A path hides every place that it names: the file behind a link, and the same file through another mount.
----@return string[] names
----@return string? kind  of the first, where it is known
-local function names_of(survey, resolve, wanted)
-  local resolved, _, kind = resolve(wanted)
-  local names, aliases = { resolved }, mounts.aliases(survey.mounts, resolved)
-  table.move(aliases, 1, #aliases, 2, names)
-  return names, kind
-end
-
 --- What must stay visible whatever is hidden: a mask never lands on a directory that holds one of these.
 local function granted(survey, profile)
   local trees = table.move(survey.write, 1, #survey.write, 1, {})
@@ -98,26 +84,29 @@ local function granted(survey, profile)
   return trees
 end
 
+--- One place that a hidden path names.
+---@param hiding { holders: table<string, boolean>, seen: table<string, boolean> }
+---@param kind? string
+local function hide(survey, hiding, wanted, name, kind)
+  if hiding.seen[name] then
+    return
+  end
+  hiding.seen[name] = true
+  if hiding.holders[name] then
+    note(survey, "hidden %s leads to %s, which holds a granted tree: not hidden", wanted, name)
+  else
+    survey.hidden[#survey.hidden + 1] = { path = name, kind = kind, via = name ~= wanted and wanted or nil }
+  end
+end
+
+--- A path hides every place that it names: the file behind a link, and the same file through another mount.
 local function survey_hidden(survey, profile)
-  local holders, seen = holders_of(granted(survey, profile)), {}
-  local resolve = disk.resolver()
-  for _, wanted in ipairs(profile.hidden) do
-    local names, kind = names_of(survey, resolve, wanted)
-    for i, name in ipairs(names) do
-      if seen[name] then
-        goto continue
-      end
-      seen[name] = true
-      if holders[name] then
-        note(survey, "hidden %s leads to %s, which holds a granted tree: not hidden", wanted, name)
-      else
-        survey.hidden[#survey.hidden + 1] = {
-          path = name,
-          kind = i == 1 and kind or disk.kind(name),
-          via = name ~= wanted and wanted or nil,
-        }
-      end
-      ::continue::
+  local hiding = { holders = holders_of(granted(survey, profile)), seen = {} }
+  local places, kinds = disk.resolve_all(profile.hidden)
+  for i, wanted in ipairs(profile.hidden) do
+    hide(survey, hiding, wanted, places[i], kinds[i] or nil)
+    for _, alias in ipairs(mounts.aliases(survey.mounts, places[i])) do
+      hide(survey, hiding, wanted, alias, disk.kind(alias))
     end
   end
 end

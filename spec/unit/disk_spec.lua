@@ -1,0 +1,106 @@
+local core = require("procage.core")
+local disk = require("procage.disk")
+local flat = require("procage.flat")
+local path = require("procage.path")
+local throwaway = require("spec.support.throwaway")
+
+--- Directories, files, links of all sorts, and names that are not there.
+local TREE = [[
+mkdir -p dir/sub other && echo x >dir/file && echo x >other/.hidden
+ln -s dir link && ln -s dir/file to-file && ln -s nowhere broken && ln -s /etc/passwd dir/passwd && ln -s loop loop
+mkfifo fifo
+]]
+
+local NAMES = {
+  "", "/dir", "/dir/sub", "/dir/file", "/dir/missing", "/dir/file/below", "/link", "/link/file", "/link/missing",
+  "/link/sub/x", "/to-file", "/to-file/x", "/broken", "/broken/x", "/loop", "/loop/x", "/fifo", "/other/.hidden", "/missing/a/b", "/dir/passwd",
+}
+
+describe("many paths looked up at once", function()
+  it("lead where each of them leads alone, and are of its kind", function()
+    local dir <close> = throwaway.directory()
+    throwaway.shell(("cd %s && %s"):format(throwaway.quote(dir.path), TREE))
+    local names = { "/", "/etc", "/nowhere/at/all" }
+    for _, name in ipairs(NAMES) do
+      names[#names + 1] = dir.path .. name
+    end
+    local places, kinds = disk.resolve_all(names)
+    for i, name in ipairs(names) do
+      local resolved = disk.resolve(name)
+      assert.equal(resolved, places[i], name)
+      assert.equal(disk.kind(resolved) or false, kinds[i], name)
+    end
+    assert.equal(#names, #places)
+  end)
+
+  it("are none", function()
+    assert.same({ {}, {} }, { disk.resolve_all({}) })
+  end)
+
+  it("are absolute and whole, or refused", function()
+    for _, bad in ipairs({ "relative", "/a\0b" }) do
+      assert.has_error(function()
+        core.look_up({ bad }, { ["/"] = "/" }, {})
+      end)
+    end
+    assert.has_error(function()
+      core.look_up({ "/a/b" }, {}, {})
+    end)
+  end)
+end)
+
+describe("a listing", function()
+  it("is in the order of bytes, with kinds, or says why there is none", function()
+    local dir <close> = throwaway.directory()
+    throwaway.shell(("cd %s && %s"):format(throwaway.quote(dir.path), TREE))
+    local names, kinds, message = disk.names(dir.path)
+    assert.same({ "broken", "dir", "fifo", "link", "loop", "other", "to-file" }, names)
+    assert.equal("directory", kinds.dir)
+    assert.equal("link", kinds.broken)
+    assert.is_nil(message)
+    local directories = { { name = "dir", kind = "directory" }, { name = "other", kind = "directory" } }
+    assert.same(directories, (disk.list(dir.path, nil, true)))
+    names, kinds, message = disk.names(dir.path .. "/nowhere")
+    assert.same({ {}, {} }, { names, kinds })
+    assert.matches("No such file", message)
+    assert.same({}, (disk.names(dir.path .. "/dir/sub")))
+  end)
+end)
+
+describe("directories above paths", function()
+  it("are all of them, once, and the root", function()
+    local above = { ["/"] = true, ["/a"] = true, ["/a/b"] = true, ["/c"] = true }
+    assert.same(above, path.holding({ "/a/b/x", "/a/y", "/c/d", "/" }))
+    assert.same({}, path.holding({}))
+    assert.has_error(function()
+      path.holding({ "/a", 1 })
+    end)
+  end)
+end)
+
+describe("rules in a flat plan", function()
+  it("are what each is by itself", function()
+    local rules = {
+      { path = "/a", access = 3, optional = true },
+      { path = flat.run_text.tmp, access = 1 << 13 },
+      { path = "/bc", access = 0 },
+    }
+    local one, many = flat.new(), flat.new()
+    for _, out in ipairs({ one, many }) do
+      out:add("proc", { a = "/proc" })
+    end
+    for _, rule in ipairs(rules) do
+      one:add("landlock_path", { a = rule.path, value = rule.access, optional = rule.optional })
+    end
+    many:rules(rules)
+    assert.equal(one:encode(), many:encode())
+  end)
+
+  it("have no NUL byte in a path", function()
+    for _, bad in ipairs({ "/a\0b", "\0", 5 }) do
+      assert.has_error(function()
+        flat.new():rules({ { path = "/good", access = 1 }, { path = bad, access = 1 } })
+      end)
+    end
+  end)
+end)
