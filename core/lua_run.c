@@ -76,7 +76,6 @@ static int plan_ops(lua_State *L)
 
 struct spare_object {
 	struct pc_spare *spare; /* NULL: taken or closed */
-	bool was_own;		/* when it was closed */
 };
 
 /* core.prepare(plan, directory|nil, wait_ms) -> spare | nil, message, errno: a run up to its command, for core.run's `spare` */
@@ -104,12 +103,10 @@ static int spare_is_alive(lua_State *L)
 	return 1;
 }
 
-/* spare:is_own() -> boolean: made by this very process, not by the one that it is a fork of; also once it is closed */
-static int spare_is_own(lua_State *L)
+/* core.process_token() -> a number that this process keeps, and that no fork of it has */
+static int run_process_token(lua_State *L)
 {
-	const struct spare_object *object = luaL_checkudata(L, 1, SPARE);
-
-	lua_pushboolean(L, object->spare ? pc_spare_is_own(object->spare) : object->was_own);
+	lua_pushinteger(L, (lua_Integer)pc_process_token());
 	return 1;
 }
 
@@ -127,10 +124,8 @@ static int spare_close(lua_State *L)
 	struct pc_spare *spare = object->spare;
 
 	object->spare = NULL;
-	if (spare) {
-		object->was_own = pc_spare_is_own(spare);
+	if (spare)
 		pc_spare_close(spare);
-	}
 	return 0;
 }
 
@@ -138,7 +133,6 @@ static void open_spare_class(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "is_alive", spare_is_alive },
-		{ "is_own", spare_is_own },
 		{ "close", spare_close },
 		{ NULL, NULL },
 	};
@@ -770,6 +764,7 @@ void pc_open_run(lua_State *L)
 		{ "start", run_start },
 		{ "prepare", run_prepare },
 		{ "processors", run_processors },
+		{ "process_token", run_process_token },
 		{ "is_terminal", run_is_terminal },
 		{ "now_us", run_now_us },
 		{ "error_text", run_error_text },

@@ -327,8 +327,8 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
  */
 bool pc_spare_is_alive(const struct pc_spare *spare);
 
-/* Whether this very process made it, and not the one that it is a fork of. */
-bool pc_spare_is_own(const struct pc_spare *spare);
+/* A number that a process keeps and a fork of it does not have. (here.c) */
+uint64_t pc_process_token(void);
 
 /* How many processors the calling thread may run on. */
 int pc_processors(void);

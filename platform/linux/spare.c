@@ -119,11 +119,6 @@ bool pc_spare_is_alive(const struct pc_spare *spare)
 	return !is_dead(spare) && !is_ready_to_read(spare->held[HELD_STATUS].fd);
 }
 
-bool pc_spare_is_own(const struct pc_spare *spare)
-{
-	return pc_apart_is_own(&spare->apart);
-}
-
 int pc_processors(void)
 {
 	cpu_set_t set;

@@ -38,17 +38,21 @@ local function try(self, plan, cmd, cwd, found, go, spare)
     end
   end
   local begun = settle.note(self, cmd, directory, lock)
+  begun.since_us = core.now_us()
   local specification = command.specification(self, cmd, cwd, directory, found)
   specification.spare = spare and spare.handle
   local result, why, errno, detail = go(plan, specification)
   if not result then
-    if directory then
+    if spare then
+      spares.drop(spare)
+    elseif directory then
       private.remove(directory, lock)
     end
     return nil, why, errno, detail
   end
   begun.result = result
   begun.pool = self.pool and self.pool:begin()
+  begun.room = spare and spare.room
   return begun
 end
 
@@ -63,14 +67,17 @@ function M.attempt(self, cmd, cwd, found, go)
   if not plan then
     return nil, message, code
   end
-  spares.sweep()
   local spare = self.pool and spares.suit(self, cmd) and self.pool:take(plan)
-  local begun = spare and try(self, plan, cmd, cwd, found, go, spare)
-  -- When the spare was none after all nothing has run; and a command that cannot be run is told of by a run of its own.
-  if begun then
-    return begun
+  local begun, why, errno, detail
+  if spare then
+    begun = try(self, plan, cmd, cwd, found, go, spare)
   end
-  return try(self, plan, cmd, cwd, found, go)
+  -- When the spare was none after all nothing has run; and a command that cannot be run is told of by a run of its own.
+  if not begun then
+    begun, why, errno, detail = try(self, plan, cmd, cwd, found, go)
+  end
+  spares.sweep()
+  return begun, why, errno, detail
 end
 
 --- "exec: No such file or directory" is true and tells nobody what to do.

@@ -12,6 +12,55 @@ local M = {}
 
 local E2BIG = 7
 
+--- Younger times do not tell of a change: the clock that they come from goes in steps of some milliseconds, and this one counts
+--- seconds.
+local SETTLED_S = 2
+
+--- Whether the times of a directory, or of the nearest above it that is there, tell of whatever appears in it from `since` on.
+---@param survey procage.Survey
+---@param since integer  seconds, as os.time() tells them
+---@return fun(directory: string): boolean
+local function telling(survey, since)
+  local known = {}
+  local function tells(directory)
+    local stamp = survey.stamps[directory]
+    if stamp then
+      local _, _, mtime_ns = ("<I8I8i8"):unpack(stamp)
+      return mtime_ns // 1000000000 < since - SETTLED_S
+    end
+    local parent = path.parent(directory)
+    return parent ~= nil and not disk.kind(directory) and known(parent)
+  end
+  return setmetatable(known, {
+    __call = function(_, directory)
+      if known[directory] == nil then
+        known[directory] = tells(directory)
+      end
+      return known[directory]
+    end,
+  })
+end
+
+--- Hidden names of which no directory that the plan rests on tells: each is looked at before a run.
+local function untold(survey, since)
+  local tells, names = telling(survey, since), {}
+  for _, entry in ipairs(survey.hidden) do
+    local parent = path.parent(entry.path)
+    if not parent or not tells(parent) then
+      names[#names + 1] = entry
+    end
+  end
+  return names
+end
+
+--- Directories that had just changed when the plan was made, by our own caches for one, tell of what comes later once they have
+--- been still for a while. `since`: when everything was last seen to be as it was.
+local function settle_names(survey, since)
+  if survey.told_since and since > survey.told_since + 2 * SETTLED_S then
+    survey.untold, survey.told_since = untold(survey, since), nil
+  end
+end
+
 --- Whether everything that the plan rests on is as it was: directories whose entries were granted one by one, the host's
 --- mounts, the hidden names.
 local function is_fresh(survey, profile)
@@ -20,7 +69,7 @@ local function is_fresh(survey, profile)
       return false
     end
   end
-  for _, entry in ipairs(survey.hidden) do
+  for _, entry in ipairs(survey.untold) do
     if disk.kind(entry.path) ~= entry.kind then
       return false
     end
@@ -53,7 +102,9 @@ end
 ---@return string? message
 ---@return any code
 function M.plan(self)
+  local since = os.time()
   if self.made and is_fresh(self.survey, self.fitted) then
+    settle_names(self.survey, since)
     return self.made
   end
   self.made = nil
@@ -66,7 +117,7 @@ function M.plan(self)
   if not made then
     return nil, message, code
   end
-  survey.inside = hidden_inside(survey)
+  survey.inside, survey.untold, survey.told_since = hidden_inside(survey), untold(survey, since), since
   self.made, self.survey, self.made_us = made, survey, core.now_us()
   return made
 end

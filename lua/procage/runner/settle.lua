@@ -25,6 +25,8 @@ local M = {}
 ---@field lock? any
 ---@field result? any  what core made of it
 ---@field pool? procage.Spares  where it counts as a run
+---@field room? procage.Room  its directory, when that was made ahead
+---@field since_us? integer
 
 local function marks_of(names)
   local marks = {}
@@ -124,7 +126,7 @@ local function name_processes(raw, executable)
 end
 
 local function remove_directory(outcome, begun)
-  if not begun.directory then
+  if not begun.directory or begun.room and begun.pool:keep(begun.room, begun.since_us) then
     return
   end
   local removed, left = private.remove(begun.directory, begun.lock)

@@ -5,6 +5,7 @@
 --- that check does not see, since an ordinary run opens each name anew, is compared here: which object each name is.
 
 local core = require("procage.core")
+local disk = require("procage.disk")
 local list = require("procage.list")
 local path = require("procage.path")
 local private = require("procage.private")
@@ -23,13 +24,25 @@ local EOPNOTSUPP = 95
 ---@field handle userdata  of core.prepare
 ---@field directory? string
 ---@field lock? userdata
+---@field room? procage.Room
+---@field token integer  of the process that made it
 ---@field plan userdata
 ---@field names string[]
 ---@field identities string
 ---@field since_us integer
 
+--- A private directory, and how it was when it was made.
+---@class procage.Room
+---@field directory string
+---@field lock userdata
+---@field mark string
+---@field made_us integer
+---@field idle_us integer  since when nobody has it
+---@field token integer  of the process that made it
+
 ---@class procage.Spares
 ---@field list procage.Spare[]
+---@field rooms procage.Room[]
 ---@field wait_ms integer
 ---@field in_use integer  runs that are not over
 ---@field most integer  as many as there were at once
@@ -44,6 +57,7 @@ local pools = setmetatable({}, { __mode = "k" })
 function M.new(wait_ms)
   local pool = setmetatable({
     list = {},
+    rooms = {},
     wait_ms = wait_ms or M.LONGEST_MS,
     in_use = 0,
     most = 1,
@@ -54,18 +68,23 @@ function M.new(wait_ms)
 end
 
 --- In a fork of the host the directory is the other process's.
-local function drop(spare)
-  local is_own = spare.handle:is_own()
-  spare.handle:close()
-  if spare.directory and is_own then
-    private.remove(spare.directory, spare.lock)
-  elseif spare.lock then
-    spare.lock:close()
+local function leave(directory, lock, token)
+  if directory and token == core.process_token() then
+    private.remove(directory, lock)
+  elseif lock then
+    lock:close()
   end
 end
 
+--- Lets go of one, with its directory.
+---@param spare procage.Spare
+function M.drop(spare)
+  spare.handle:close()
+  leave(spare.directory, spare.lock, spare.token)
+end
+
 function Pool:drop(i)
-  drop(table.remove(self.list, i))
+  M.drop(table.remove(self.list, i))
 end
 
 --- Lets go of those that have ended, or are of a plan that is no more.
@@ -75,6 +94,12 @@ function Pool:sweep(plan)
     local spare = self.list[i]
     if plan and spare.plan ~= plan or core.now_us() - spare.since_us > self.wait_ms * 1000 or not spare.handle:is_alive() then
       self:drop(i)
+    end
+  end
+  for i = #self.rooms, 1, -1 do
+    if core.now_us() - self.rooms[i].idle_us > self.wait_ms * 1000 then
+      local room = table.remove(self.rooms, i)
+      leave(room.directory, room.lock, room.token)
     end
   end
 end
@@ -91,6 +116,10 @@ function Pool:close()
   while self.list[1] do
     self:drop(#self.list)
   end
+  for _, room in ipairs(self.rooms) do
+    leave(room.directory, room.lock, room.token)
+  end
+  self.rooms = {}
 end
 Pool.__gc = Pool.close
 
@@ -158,6 +187,64 @@ function M.start_next(policy)
     policy.swept)
 end
 
+-- ---- Private directories ---------------------------------------------------------------------------------------------------
+
+--- What tells whether anything was done in a private directory or to it: no name made or removed, no mode or attribute changed.
+local function mark_of(directory)
+  local marks = {}
+  for i, name in ipairs({ "", "/tmp", "/var", "/shm" }) do
+    marks[i] = disk.mark(directory .. name) or ""
+  end
+  return table.concat(marks)
+end
+
+---@return procage.Room?
+---@return string? message
+---@return integer? code
+local function new_room(variables, swept)
+  local directory, lock, code = private.make(variables, swept)
+  if not directory then
+    return nil, lock --[[@as string]], code
+  end
+  local now = core.now_us()
+  return { directory = directory, lock = lock, mark = mark_of(directory), made_us = now, idle_us = now,
+    token = core.process_token() }
+end
+
+--- A directory for the next run: one that is there and was never touched, else a new one. Making and removing it are half a
+--- millisecond on ext4. One that is just made would not tell a change of the same moment, so another is made to grow older.
+function Pool:room(variables, swept)
+  for i, room in ipairs(self.rooms) do
+    if core.now_us() - room.made_us >= TICK_US then
+      table.remove(self.rooms, i)
+      if room.token == core.process_token() and room.lock:is_own() and mark_of(room.directory) == room.mark then
+        return room
+      end
+      leave(room.directory, room.lock, room.token)
+      break
+    end
+  end
+  if not self.rooms[1] then
+    self.rooms[1] = new_room(variables, swept)
+  end
+  return new_room(variables, swept)
+end
+
+--- After a run: whether its directory is as it was made, and kept for another.
+---@param room procage.Room
+---@param begun_us integer  when the run was begun
+---@return boolean
+function Pool:keep(room, begun_us)
+  if begun_us - room.made_us < TICK_US or #self.rooms > self.limit or mark_of(room.directory) ~= room.mark then
+    return false
+  end
+  room.idle_us = core.now_us()
+  table.insert(self.rooms, room)
+  return true
+end
+
+-- ---- Spares ----------------------------------------------------------------------------------------------------------------
+
 --- Starts one more ahead, unless there are as many as there were runs at once.
 ---@param plan userdata  that holds, or held a moment ago: it is looked at again when the spare is taken
 ---@param survey table
@@ -174,25 +261,26 @@ function Pool:add(plan, survey, made_us, variables, swept)
   if not survey.loose then
     survey.every, survey.loose = names_of(plan, survey)
   end
-  local directory, lock, code
+  local room, why, code
   if variables then
-    directory, lock, code = private.make(variables, swept)
-    if not directory then
-      return nil, lock --[[@as string]], code
+    room, why, code = self:room(variables, swept)
+    if not room then
+      return nil, why, code
     end
   end
+  local directory, lock = room and room.directory, room and room.lock
   local now = core.now_us()
   local names = now - made_us < TICK_US and survey.every or survey.loose
   local identities = core.identities(names)
   local handle, message, errno = core.prepare(plan, directory, self.wait_ms)
   if not handle then
-    if directory then
-      private.remove(directory, lock)
-    end
+    leave(directory, lock, core.process_token())
     return nil, message, errno
   end
   table.insert(self.list, {
     handle = handle,
+    token = core.process_token(),
+    room = room,
     directory = directory,
     lock = lock,
     plan = plan,
@@ -203,17 +291,22 @@ function Pool:add(plan, survey, made_us, variables, swept)
   return true
 end
 
---- One for a run that begins now; the caller owns it. The oldest first: it is the likeliest to be ready.
+--- One for a run that begins now; the caller owns it. The oldest first: it is the likeliest to be ready. Whether it lives, and
+--- the host what it was, core asks when it starts.
 ---@param plan userdata
 ---@return procage.Spare?
 function Pool:take(plan)
-  self:sweep(plan)
+  local token, oldest_us = core.process_token(), core.now_us() - self.wait_ms * 1000
   local spare = table.remove(self.list, 1)
+  while spare and (spare.token ~= token or spare.plan ~= plan or spare.since_us < oldest_us) do
+    M.drop(spare)
+    spare = table.remove(self.list, 1)
+  end
   if not spare then
     return nil
   end
   if spare.lock and not spare.lock:is_own() or core.identities(spare.names) ~= spare.identities then
-    drop(spare)
+    M.drop(spare)
     return nil
   end
   return spare
