@@ -207,14 +207,18 @@ end
 ---@field trusted? procage.Git  the repository whose index tells what is tracked, and so not ignored
 ---@field known? string[]  files found before: they stay, or a command would bring one back by changing the rules
 
---- A directory that is listed, and what is in it.
-local function open_node(search, at, parent, name)
+--- What is in a directory; one that cannot be listed is told of. What is gone since, or no directory any more, holds nothing.
+local function entries_of(search, at)
   local entries, message = core.read_dir(at)
   if not entries then
-    -- What is gone since, or no directory any more, holds nothing.
     search.closed[#search.closed + 1] = message and disk.kind(at) == "directory" and at or nil
-    entries = {}
   end
+  return entries or {}
+end
+
+--- A directory that is listed, and what is in it.
+local function open_node(search, at, parent, name)
+  local entries = entries_of(search, at)
   local node = new_node(at, parent, name, entries[".gitignore"] == "file", entries[".git"] ~= nil)
   node.is_filled = FILLED[name:lower()] ~= nil and is_ignored(search, node)
   return node, entries
@@ -224,7 +228,7 @@ end
 ---@return boolean is_complete
 local function search_tree(search, tree)
   local queue, next_up = {}, 1
-  visit(search, queue, node_of_tree(search, tree), core.read_dir(tree) or {})
+  visit(search, queue, node_of_tree(search, tree), entries_of(search, tree))
   while queue[next_up] do
     local item = queue[next_up]
     next_up = next_up + 1

@@ -116,10 +116,16 @@ local function survey_covered(survey, profile)
   if profile.tmp ~= "private" then
     return
   end
-  for _, name in ipairs({ "/tmp", "/var/tmp", "/dev/shm" }) do
-    -- A link (/var/tmp to /tmp, on some systems) is covered where it leads.
-    if disk.kind(name) == "directory" and not path.resolved_tree_of(name, survey.write) then
+  local own = { "/tmp", "/var/tmp", "/dev/shm" }
+  for _, name in ipairs(own) do
+    local kind = disk.kind(name)
+    local target = kind == "link" and disk.resolve(name) or name
+    if kind == "directory" and not path.resolved_tree_of(name, survey.write) then
       survey.covered[#survey.covered + 1] = name
+    elseif kind == "link" and not path.resolved_tree_of(target, own) and not path.resolved_tree_of(target, survey.write) then
+      -- A link to another of them (/var/tmp to /tmp, on some systems) is covered where it leads.
+      note(survey, "procage: %s leads to %s, which the run's own does not take the place of: what lies there can be read", name,
+        target)
     end
   end
 end

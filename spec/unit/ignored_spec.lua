@@ -224,6 +224,26 @@ describe("ignored files", function()
     assert.matches("more than 3 directories", message, 1, true)
   end)
 
+  it("may lie in a directory that cannot be listed: it is told of, the tree itself too", function()
+    local core = require("procage.core")
+    local dir <close> = throwaway.directory()
+    make(dir.path, { [".gitignore"] = "*.key\n", ["a.key"] = "", ["sub/b.key"] = "" })
+    local read = core.read_dir
+    finally(function()
+      core.read_dir = read
+    end)
+    for _, shut in ipairs({ dir.path, dir.path .. "/sub" }) do
+      core.read_dir = function(name, ...)
+        if name == shut then
+          return nil, name .. ": Permission denied", 13
+        end
+        return read(name, ...)
+      end
+      local found = assert(ignored.find({ trees = { dir.path }, patterns = { "*.key" } }))
+      assert.same({ shut }, found.closed)
+    end
+  end)
+
   it("do not take for ever, whatever the rules are", function()
     local dir <close> = throwaway.directory()
     local r, deep = dir.path, ("d/"):rep(20)

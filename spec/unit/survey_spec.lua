@@ -67,6 +67,36 @@ describe("sockets that are bound", function()
   end)
 end)
 
+describe("the host's directories for temporary files", function()
+  it("are told of where one of them leads elsewhere: the run's own covers it no more", function()
+    local policy = place({})
+    local resolve, kind = disk.resolve, disk.kind
+    stub(disk, "kind", function(name)
+      return name == "/var/tmp" and "link" or kind(name)
+    end)
+    stub(disk, "resolve", function(name)
+      if name == "/var/tmp" then
+        return "/usr/lib", true
+      end
+      return resolve(name)
+    end)
+    local found, other
+    found = assert(survey.look(policy.profile, {}, policy.context))
+    disk.resolve:revert()
+    stub(disk, "resolve", function(name)
+      if name == "/var/tmp" then
+        return "/tmp", true
+      end
+      return resolve(name)
+    end)
+    other = assert(survey.look(policy.profile, {}, policy.context))
+    disk.resolve:revert()
+    disk.kind:revert()
+    assert.matches("/var/tmp leads to /usr/lib", table.concat(found.notices, "\n"), 1, true)
+    assert.not_matches("leads to", table.concat(other.notices, "\n"), 1, true)
+  end)
+end)
+
 describe("a file that is read whole", function()
   it("is all of it, or not read", function()
     local directory <close> = throwaway.directory()
