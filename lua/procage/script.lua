@@ -4,6 +4,9 @@
 
 local check = require("procage.check")
 local core = require("procage.core")
+local lists = require("procage.list")
+local nearest = require("procage.nearest")
+local path = require("procage.path")
 local text_file = require("procage.text_file")
 
 ---@class procage.ScriptOptions
@@ -129,6 +132,40 @@ local function with_whole_name(message, data)
   return message
 end
 
+--- What Lua has and a script has not: its answer would depend on more than its arguments.
+local ABSENT = lists.set({
+  "print", "io", "os", "debug", "load", "loadstring", "dofile", "loadfile", "package", "pcall", "xpcall", "coroutine",
+  "setmetatable", "getmetatable", "collectgarbage", "warn",
+})
+
+--- Functions of the modules that a script may require.
+local function known_functions(data)
+  local names = {}
+  for name, value in pairs(path) do
+    names[#names + 1] = type(value) == "function" and name or nil
+  end
+  for _, entry in pairs(data.shipped) do
+    for name in (entry.text or ""):gmatch("\nfunction M%.([%w_]+)") do
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+--- Lua's message of a name that is nil, with what was perhaps meant.
+---@param message string
+---@param data table
+---@return string
+local function with_hint(message, data)
+  local absent = message:match("a nil value %(global '([%w_]+)'%)$")
+  if absent and ABSENT[absent] then
+    return ("%s: a script has no %s (docs/policies.md)"):format(message, absent)
+  end
+  local field = message:match("attempt to call a nil value %(field '([%w_]+)'%)$")
+  return message .. (field and nearest.hint(field, known_functions(data)) or "")
+end
+
 --- Runs a script.
 ---@param kind "value"|"declaration"|"policy"|"extension"|"tests"
 ---@param text string
@@ -165,7 +202,10 @@ function M.run(kind, text, file, options, more)
     return result
   end
   -- An error that names no file is about the whole script: one raised on purpose without a line names a key.
-  return nil, message and with_whole_name(message, data) or ("%s: returned %s"):format(file, check.show(result))
+  if message then
+    return nil, with_hint(with_whole_name(message, data), data)
+  end
+  return nil, ("%s: returned %s"):format(file, check.show(result))
 end
 
 return M

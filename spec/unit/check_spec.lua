@@ -56,6 +56,19 @@ describe("a script that calls policies.rows amiss", function()
     end)
   end
 
+  it("is told the nearest name, and of what Lua has and a script has not", function()
+    local b <close> = box.new()
+    assert.same({ "p.lua:4: attempt to call a nil value (field 'hiden') (did you mean hidden?)" },
+      check(b, "p.lua", script_of("rows.hiden(ctx)")))
+    local text = script_of('require("procage.path").expand_hom("~", ctx.home)')
+    assert.same({ "p.lua:4: attempt to call a nil value (field 'expand_hom') (did you mean expand_home?)" },
+      check(b, "p.lua", text))
+    assert.same({ "p.lua:4: attempt to call a nil value (global 'print'): a script has no print (docs/policies.md)" },
+      check(b, "p.lua", script_of("print(config)")))
+    assert.same({ "p.lua:4: attempt to index a nil value (global 'os'): a script has no os (docs/policies.md)" },
+      check(b, "p.lua", script_of("os.exit()")))
+  end)
+
   it("is told the key that is wrong, and its own line last", function()
     local b <close> = box.new()
     local lines = check(b, "p.lua", script_of('rows.check_lifted(rows.lift({}, ctx), { "x" }, ctx)'))
