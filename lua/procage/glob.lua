@@ -2,6 +2,8 @@
 --- directories. A pattern that names a directory means everything in it too. Time is bounded by pattern times name, whatever
 --- either says: a name may be chosen by the command.
 
+local fold = require("procage.fold")
+
 local M = {}
 
 ---@class procage.Glob
@@ -95,16 +97,10 @@ local function is_plain(text)
   return not text:find("[*?%[\\]")
 end
 
---- The letters that a file system without letter case takes for ASCII ones: U+017F for s, U+212A for k.
+--- As a file system without letter case takes it.
 ---@param name string
 ---@return string
-function M.lower(name)
-  local lower = name:lower()
-  if lower:find("[\xc5\xe2]") then
-    lower = lower:gsub("\xc5\xbf", "s"):gsub("\xe2\x84\xaa", "k")
-  end
-  return lower
-end
+M.lower = fold
 
 ---@param text string  names between slashes, no slash before or after
 ---@param is_exact? boolean  the letter case counts

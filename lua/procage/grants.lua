@@ -5,6 +5,7 @@
 --- since nothing grants it. Only listing is granted at the top, or `ls /` would fail.
 
 local disk = require("procage.disk")
+local fold = require("procage.fold")
 local path = require("procage.path")
 
 local M = {}
@@ -51,6 +52,8 @@ local function is_copy(name, hidden_names)
   return false
 end
 
+--- By name, folded: on a volume that folds letter case the kernel calls a file as whoever asked first spelled it, and a listing
+--- as it was made (ext4).
 ---@class procage.Denied
 ---@field exact table<string, boolean>
 ---@field above table<string, boolean>  directories with something denied in them
@@ -92,10 +95,12 @@ end
 ---@param visible string[]
 ---@return procage.Denied
 local function index(denied, hidden, visible)
-  local result = { exact = {}, above = path.holding(denied), files = {}, names = { denied, visible } }
-  for _, name in ipairs(denied) do
-    result.exact[name] = true
+  local folded, exact = {}, {}
+  for i, name in ipairs(denied) do
+    folded[i] = fold(name)
+    exact[folded[i]] = true
   end
+  local result = { exact = exact, above = path.holding(folded), files = {}, names = { denied, visible } }
   for _, entry in ipairs(hidden) do
     if entry.kind == "file" then
       local parent = path.parent(entry.path)
@@ -127,9 +132,10 @@ local GRANTED = { file = true, directory = true, socket = true }
 
 --- Grants `tree` but for what is denied in it.
 local function expand(rules, denied, tree, access, stamps)
-  if denied.exact[tree] then
+  local spelled = fold(tree)
+  if denied.exact[spelled] then
     return
-  elseif not denied.above[tree] then
+  elseif not denied.above[spelled] then
     rules[#rules + 1] = { path = tree, access = access, optional = true }
     return
   end
@@ -138,10 +144,11 @@ local function expand(rules, denied, tree, access, stamps)
   local names, kinds = entries_of(denied, tree)
   for _, name in ipairs(names) do
     local child = prefix .. name
+    local child_spelled = fold(child)
     -- A link needs no rule, and a rule on one would be a rule on what it leads to, hidden or not.
     if not GRANTED[kinds[name]] or hidden_files and is_copy(name, hidden_files) then
       goto continue
-    elseif denied.above[child] or denied.exact[child] then
+    elseif denied.above[child_spelled] or denied.exact[child_spelled] then
       expand(rules, denied, child, access, stamps)
     else
       rules[#rules + 1] = { path = child, access = access, optional = true }

@@ -5,6 +5,7 @@
 
 local core = require("procage.core")
 local disk = require("procage.disk")
+local fold = require("procage.fold")
 local git = require("procage.git")
 local lists = require("procage.list")
 local path = require("procage.path")
@@ -53,7 +54,7 @@ function M.roots(workspace)
       roots[#roots + 1] = item.at
     end
     for _, entry in ipairs(is_bare and {} or entries) do
-      if entry.name == ".git" and item.at ~= workspace then
+      if fold(entry.name) == ".git" and item.at ~= workspace then
         roots[#roots + 1] = item.at
       elseif entry.kind == "directory" and not SKIPPED[entry.name] and item.depth < M.scan_depth then
         queue[#queue + 1] = { at = path.join(item.at, entry.name), depth = item.depth + 1 }
@@ -78,7 +79,7 @@ local function add_made(made, at, depth, watch, left)
   left.is_over = left.is_over or message ~= nil
   for _, entry in ipairs(is_bare and {} or entries) do
     local name = at .. "/" .. entry.name
-    if entry.name == ".git" then
+    if fold(entry.name) == ".git" then
       made[#made + 1] = name
     elseif entry.kind == "directory" and not SKIPPED[entry.name] and depth < M.scan_depth and not watch.listed[name] then
       add_made(made, name, depth + 1, watch, left)
@@ -115,7 +116,7 @@ end
 ---@class procage.Spelling  names as a tree, a component a level
 ---@field first? integer  the first of the names that lead through here
 ---@field ends? boolean  one of them is this
----@field below table<string, procage.Spelling>  by component in lower case
+---@field below table<string, procage.Spelling>  by component, folded
 ---@field wanted table<string, string[]>  the same, as the names spell it
 
 ---@param names string[]
@@ -125,7 +126,7 @@ local function spell(names)
   for i, name in ipairs(names) do
     local node = top
     for component in name:gmatch("[^/]+") do
-      local lower = component:lower()
+      local lower = fold(component)
       if not node.below[lower] then
         node.below[lower], node.wanted[lower] = { first = i, below = {}, wanted = {} }, {}
       end
@@ -137,21 +138,23 @@ local function spell(names)
   return top
 end
 
---- Spellings in other letter cases that count in one directory. Where a file system folds case there is one of each name; where
---- it does not nobody reads the others, and a command can make a million.
-local MAX_SPELLINGS = 64
+--- Other spellings of one name that count in one directory. Where a file system folds case there is one of each name; where it
+--- does not nobody reads the others, and a command can make a million.
+local MAX_SPELLINGS = 8
 
 --- The entries of a directory that lead on, with where they lead.
 ---@param take fun(node: procage.Spelling, path: string, kind: string)
 local function each_below(node, at, take)
   local entries = core.read_dir(at)
-  local others = 0
+  local others = {}
   for name, kind in pairs(entries or {}) do
-    local lower = name:lower()
+    local lower = fold(name)
     local below = node.below[lower]
     local is_other = below and not lists.has(node.wanted[lower], name)
-    others = others + (is_other and 1 or 0)
-    if below and (not is_other or others <= MAX_SPELLINGS) then
+    if is_other then
+      others[lower] = (others[lower] or 0) + 1
+    end
+    if below and (not is_other or others[lower] <= MAX_SPELLINGS) then
       take(below, at .. "/" .. name, kind)
     end
   end
@@ -395,7 +398,7 @@ end
 --- A git directory is another one when its identity is: what changes in it at each commit is no matter, and what matters in it
 --- is watched by name.
 local function mark_of(name)
-  if path.basename(name):lower() == ".git" then
+  if fold(path.basename(name)) == ".git" then
     local found = core.lstat(name)
     if found and found.kind == "directory" then
       return ("%d:%d"):format(found.dev, found.ino)

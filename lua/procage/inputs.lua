@@ -93,7 +93,7 @@ function walk(self, directory, shown, active, is_top)
       too_many(self.limit)
     end
     local after, is_met, only_deep = step_all(active, name)
-    local is_git = name:lower() == ".git"
+    local is_git = glob.lower(name) == ".git"
     if #after > 0 and not (is_git and (is_top or only_deep) and not names_git(active)) then
       local inner = shown == "" and name or shown == "/" and "/" .. name or shown .. "/" .. name
       local full = directory == "/" and "/" .. name or directory .. "/" .. name

@@ -11,6 +11,7 @@
 
 local core = require("procage.core")
 local disk = require("procage.disk")
+local fold = require("procage.fold")
 local grants = require("procage.grants")
 local lists = require("procage.list")
 local path = require("procage.path")
@@ -346,7 +347,7 @@ local function protecting_clause(view, name)
     end
   end
   for _, root in ipairs(view.survey.watch.roots) do
-    local inside = lies_in(name, root) and name:sub(#root + 2):lower()
+    local inside = lies_in(name, root) and fold(name:sub(#root + 2))
     for _, known in ipairs(inside and view.survey.watch.names or {}) do
       if known ~= ".git" and (inside == known:lower() or inside:sub(1, #known + 1) == known:lower() .. "/") then
         return "handoff", known
@@ -359,7 +360,7 @@ end
 --- A name that others would run, not there yet.
 local function is_handoff_name(view, name)
   for _, root in ipairs(view.survey.watch.roots) do
-    local inside = lies_in(name, root) and name:sub(#root + 2):lower()
+    local inside = lies_in(name, root) and fold(name:sub(#root + 2))
     for _, known in ipairs(inside and view.survey.watch.names or {}) do
       if inside == known:lower() then
         return known

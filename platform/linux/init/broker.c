@@ -16,6 +16,7 @@
 #include "../message.h"
 #include "../names.h"
 #include "../sys.h"
+#include "fold.h"
 
 #include <asm/fcntl.h>
 #include <asm/errno.h>
@@ -120,22 +121,36 @@ static int path_of(int fd, char *path)
 	return 0;
 }
 
-static bool is_in_one(const struct pc_image *image, uint32_t offset, uint32_t count, const char *path)
+static bool is_in_granted(const struct pc_image *image, const char *path)
 {
-	const uint64_t *trees = pc_image_at(image, offset);
+	const uint64_t *trees = pc_image_at(image, image->socket_trees_offset);
 	uint32_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < image->socket_trees; i++)
 		if (starts_with_tree(path, pc_image_at(image, trees[i])))
 			return true;
+	return false;
+}
+
+/* However it is spelled: what grants is taken to the letter, what refuses is not. */
+static bool is_in_hidden(const struct pc_image *image, const char *path)
+{
+	const uint64_t *trees = pc_image_at(image, image->socket_hidden_offset);
+	const char *rest;
+	uint32_t i;
+
+	for (i = 0; i < image->socket_hidden; i++) {
+		rest = pc_fold_after(path, pc_image_at(image, trees[i]));
+		if (rest && (!*rest || *rest == '/'))
+			return true;
+	}
 	return false;
 }
 
 /* What is hidden wins: a mask keeps it where there are mounts, this everywhere. */
 static bool is_granted(const struct pc_image *image, const char *path)
 {
-	return is_in_one(image, image->socket_trees_offset, image->socket_trees, path) &&
-	       !is_in_one(image, image->socket_hidden_offset, image->socket_hidden, path);
+	return is_in_granted(image, path) && !is_in_hidden(image, path);
 }
 
 /* ---- connecting ----------------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "../message.h"
 #include "../names.h"
 #include "../sys.h"
+#include "fold.h"
 
 #include <asm/errno.h>
 #include <asm/fcntl.h>
@@ -70,43 +71,26 @@ static void link_of(int fd, char link[32])
 
 /* ---- names that stay absent ----------------------------------------------------------------------------------------------- */
 
-static int lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
 /*
- * Whether `relative` (below a root) is `name`, in any letter case; or, for what brings more than itself (a renamed directory, a
+ * Whether `relative` (below a root) is `name`, however it is spelled; or, for what brings more than itself (a renamed directory, a
  * link), something on the way to it.
  */
 static bool is_name(const char *relative, const char *name, bool brings_more)
 {
-	while (*relative && lower(*relative) == *name) {
-		relative++;
-		name++;
-	}
-	if (*relative && !(*relative == '/' && !*name))
-		return false;
-	return !*name ? !*relative : brings_more && *name == '/';
+	const char *rest;
+
+	if (pc_fold_equal(relative, name))
+		return true;
+	rest = brings_more ? pc_fold_after(name, relative) : NULL;
+	return rest && *rest == '/';
 }
 
+/* A root may be spelled otherwise too: what a directory is called where it was found is how somebody asked for it first. */
 static const char *below(const char *path, const char *root)
 {
-	while (*root && *path == *root) {
-		path++;
-		root++;
-	}
-	return !*root && *path == '/' ? path + 1 : 0;
-}
+	const char *rest = pc_fold_after(path, root);
 
-/* In any letter case. */
-static bool is_path(const char *path, const char *name)
-{
-	while (*path && lower(*path) == lower(*name)) {
-		path++;
-		name++;
-	}
-	return *path == *name;
+	return rest && *rest == '/' ? rest + 1 : 0;
 }
 
 /* `path` is resolved but for its last component. */
@@ -124,18 +108,10 @@ static bool stays_absent(const struct pc_image *image, const char *path, bool br
 				return true;
 	}
 	for (i = 0; i < image->absent; i++)
-		if (is_path(path, pc_image_at(image, absent[i])) || (brings_more && below(pc_image_at(image, absent[i]), path)))
+		if (pc_fold_equal(path, pc_image_at(image, absent[i])) ||
+		    (brings_more && below(pc_image_at(image, absent[i]), path)))
 			return true;
 	return false;
-}
-
-static bool is_same(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
 }
 
 /* Moved elsewhere, a root would be watched no more; and what is put in its place would be read by its name. */
@@ -147,7 +123,7 @@ static bool holds_root(const struct pc_image *image, const char *path)
 	for (i = 0; i < image->roots; i++) {
 		const char *root = pc_image_at(image, roots[i]);
 
-		if (below(root, path) || is_same(root, path))
+		if (below(root, path) || pc_fold_equal(root, path))
 			return true;
 	}
 	return false;
