@@ -4,7 +4,8 @@
  *
  *     vfork PROGRAM ARGUMENT...         a way to start a command; the answer is its number, from 0
  *     spawn PROGRAM ARGUMENT...         by posix_spawn
- *     policy NAME CONFIG HOST           /bin/true under a policy, configuration and host being JSON, empty for the defaults
+ *     policy NAME CONFIG HOST PREPARED  /bin/true under a policy, configuration and host being JSON, empty for the defaults;
+ *                                       PREPARED: "prepared", for runs that are started ahead, or empty
  *     time NUMBER THREADS COUNT         starts it COUNT times from each of so many threads; the answer is microseconds a start
  *
  * A command reads and writes /dev/null, under a policy pipes. Its program must end with 0.
@@ -205,6 +206,7 @@ static void order_policy(char **words, int count)
 	load.policy = given(words, count, 1);
 	load.config_json = given(words, count, 2);
 	load.host_json = given(words, count, 3);
+	load.is_prepared = given(words, count, 4) != NULL;
 	if (procage_load(runtime, &load, &way->policy, &error)) {
 		printf("error %s\n", procage_error_text(error));
 		procage_error_free(error);
