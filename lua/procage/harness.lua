@@ -483,11 +483,13 @@ end
 ---@return string? message
 local function check_owner(file)
   local facts, message = core.stat(file)
-  if not facts then
-    return nil, message
+  local named, uid = core.lstat(file), core.probe().uid
+  if not facts or not named then
+    return nil, message or file .. ": it is gone"
   elseif facts.kind ~= "file" then
     return nil, ("%s: a file is expected, not a %s"):format(file, facts.kind)
-  elseif facts.uid ~= core.probe().uid and facts.uid ~= 0 then
+  elseif facts.uid ~= uid and facts.uid ~= 0 or named.uid ~= uid and named.uid ~= 0 then
+    -- A link chooses among the files of its reader: whose it is counts too.
     return nil, file .. ": belongs to another user: it governs nothing of yours"
   elseif facts.mode & 2 ~= 0 then
     return nil, file .. ": everybody may write it: it governs nothing"
