@@ -315,6 +315,66 @@ M.hidden = {
   { path = "/sys/fs/pstore", reason = "memory of a crashed kernel", root_only = true },
 }
 
+---@class procage.HiddenByRow
+---@field env string
+---@field is_list? boolean  several paths with colons between
+---@field below? string[]  what of the directory that it names; nil: the path itself
+---@field reason string
+
+--- Variables that put credentials elsewhere than where the list above has them. Hidden is what they name for whoever starts the run.
+---@type procage.HiddenByRow[]
+M.hidden_by = {
+  { env = "GNUPGHOME", reason = "private keys" },
+  { env = "PASSWORD_STORE_DIR", reason = "passwords" },
+  { env = "GOPASS_HOMEDIR", reason = "passwords" },
+  { env = "SOPS_AGE_KEY_FILE", reason = "age keys" },
+  { env = "TELEPORT_HOME", reason = "keys and certificates of Teleport" },
+  { env = "AWS_SHARED_CREDENTIALS_FILE", reason = "access keys" },
+  { env = "AWS_CONFIG_FILE", reason = "access keys" },
+  { env = "AWS_WEB_IDENTITY_TOKEN_FILE", reason = "token" },
+  { env = "AZURE_CONFIG_DIR", reason = "access and refresh tokens" },
+  { env = "CLOUDSDK_CONFIG", reason = "access and refresh tokens" },
+  { env = "GOOGLE_APPLICATION_CREDENTIALS", reason = "service account key" },
+  { env = "BOTO_CONFIG", reason = "access keys" },
+  { env = "RCLONE_CONFIG", reason = "keys of every remote" },
+  { env = "RCLONE_CONFIG_DIR", reason = "keys of every remote" },
+  { env = "OCI_CLI_CONFIG_FILE", reason = "API keys" },
+  { env = "KUBECONFIG", is_list = true, reason = "cluster credentials" },
+  { env = "DOCKER_CONFIG", reason = "registry logins" },
+  { env = "REGISTRY_AUTH_FILE", reason = "registry logins" },
+  { env = "HELM_REGISTRY_CONFIG", reason = "registry logins" },
+  { env = "TF_CLI_CONFIG_FILE", reason = "tokens" },
+  { env = "PULUMI_HOME", reason = "access token" },
+  { env = "VAULT_TOKEN_FILE", reason = "token" },
+  { env = "GH_CONFIG_DIR", reason = "access token" },
+  { env = "GLAB_CONFIG_DIR", reason = "access token" },
+  { env = "NETRC", reason = "passwords in plain text" },
+  { env = "NPM_CONFIG_USERCONFIG", reason = "publishing tokens" },
+  { env = "npm_config_userconfig", reason = "publishing tokens" },
+  { env = "CARGO_HOME", below = { "/credentials", "/credentials.toml" }, reason = "publishing token" },
+  { env = "GRADLE_USER_HOME", below = { "/gradle.properties" }, reason = "registry passwords and signing keys" },
+  { env = "COMPOSER_HOME", below = { "/auth.json" }, reason = "registry passwords" },
+  { env = "BUNDLE_USER_CONFIG", reason = "registry passwords" },
+  { env = "HF_HOME", below = { "/token", "/stored_tokens" }, reason = "access tokens" },
+  { env = "HF_TOKEN_PATH", reason = "access token" },
+  { env = "KAGGLE_CONFIG_DIR", reason = "API key" },
+  { env = "DATABRICKS_CONFIG_FILE", reason = "access token" },
+  { env = "SNOWFLAKE_HOME", reason = "connection passwords" },
+  { env = "PGPASSFILE", reason = "passwords" },
+  { env = "PGSERVICEFILE", reason = "passwords" },
+  { env = "MYSQL_TEST_LOGIN_FILE", reason = "passwords" },
+  { env = "KRB5CCNAME", reason = "Kerberos tickets" },
+  { env = "KRB5_CLIENT_KTNAME", reason = "Kerberos keys" },
+  { env = "XAUTHORITY", reason = "opens the display" },
+  { env = "ICEAUTHORITY", reason = "opens the desktop session" },
+  { env = "HISTFILE", reason = "secrets typed on a command line" },
+  { env = "ZDOTDIR", below = { "/.zsh_history", "/.histfile" }, reason = "secrets typed on a command line" },
+  { env = "JUPYTER_RUNTIME_DIR", reason = "tokens of running notebooks" },
+  { env = "CLAUDE_CONFIG_DIR", reason = "credentials and conversations" },
+  { env = "CODEX_HOME", reason = "credentials and conversations" },
+  { env = "ANDROID_USER_HOME", below = { "/adbkey" }, reason = "the key that telephones trust" },
+}
+
 ---@class procage.CacheRow
 ---@field path? string  nil: only where a variable says
 ---@field moved_by? { env: string, below?: string, is_list?: boolean }[]  the first that is set wins
@@ -789,7 +849,31 @@ M.env_drop = {
   { pattern = "*MONGO*_UR?", reason = "an address with a password in it" },
   { pattern = "*REDIS_URL", reason = "an address with a password in it" },
   { pattern = "*AMQP_URL", reason = "an address with a password in it" },
-  { pattern = "*WEBHOOK_URL", reason = "whoever knows it may post" },
+  { pattern = "*BINDPW", reason = "a password" },
+  { pattern = "SSHPASS", reason = "a password" },
+  { pattern = "*AGE_KEY", reason = "a key" },
+  { pattern = "FERNET_KEY", reason = "a key" },
+  { pattern = "WANDB_KEY", reason = "a key" },
+  { pattern = "DD_KEY", reason = "a key" },
+  { pattern = "COOKIE", reason = "a session" },
+  { pattern = "JWT", reason = "a token" },
+  { pattern = "BEARER", reason = "a token" },
+  { pattern = "AUTHORIZATION", reason = "credentials" },
+  { pattern = "OAUTH*", reason = "credentials" },
+  { pattern = "*SAS_URL", reason = "whoever knows it may read" },
+  { pattern = "*WEBHOOK*", reason = "whoever knows it may post" },
+  { pattern = "DOCKER_AUTH_CONFIG", reason = "registry logins" },
+  { pattern = "KUBE_CONFIG_DATA", reason = "cluster credentials" },
+  { pattern = "AZUREWEBJOBSSTORAGE", reason = "an address with a key in it" },
+  { pattern = "BUNDLE_*__COM", reason = "Bundler's password for a host" },
+  { pattern = "BUNDLE_*__ORG", reason = "Bundler's password for a host" },
+  { pattern = "BUNDLE_*__NET", reason = "Bundler's password for a host" },
+  { pattern = "BUNDLE_*__IO", reason = "Bundler's password for a host" },
+  -- Secrets by the form of their value, whatever the name: a proxy, an index, git's configuration
+  { pattern = "=url-password", reason = "an address with a password in it" },
+  { pattern = "=private-key", reason = "a private key" },
+  { pattern = "=authorization", reason = "a header that logs in" },
+  { pattern = "=token", reason = "a token, by the form that its service gives it" },
   -- Clouds and services
   { pattern = "AWS_*", reason = "keys, and the profile and endpoint that lead to them" },
   { pattern = "AZURE_*", reason = "keys and tenants" },

@@ -87,11 +87,34 @@ end
 ---@param ctx procage.Context
 ---@return string[]
 local function homes(ctx)
-  local root_home = "/root"
-  if ctx.uid == 0 and ctx.home ~= root_home then
-    return { ctx.home, root_home }
+  local own = ctx.uid == 0 and "/root" or ctx.account_home
+  if own and own ~= ctx.home and own ~= "/" then
+    return { ctx.home, own }
   end
   return { ctx.home }
+end
+
+--- Where programs look in place of these, when a variable says so. Source: XDG Base Directory Specification 0.8.
+local MOVED = {
+  { "~/.config/", "XDG_CONFIG_HOME" }, { "~/.local/share/", "XDG_DATA_HOME" }, { "~/.local/state/", "XDG_STATE_HOME" },
+  { "~/.cache/", "XDG_CACHE_HOME" },
+}
+
+--- A path that a variable names, which nobody but its writer chose: only one that can be hidden without hiding what is needed.
+---@param value? string
+---@param ctx procage.Context
+---@return string?
+local function named_place(value, ctx)
+  local place = value and path.is_absolute(value) and not path.has_parent_step(value) and path.normalise(value)
+  if not place or #path.components(place) < 2 or path.lies_in(ctx.home, place) or path.lies_in(ctx.workspace, place) then
+    return nil
+  end
+  for _, tree in ipairs({ "/dev", "/proc", "/sys", "/usr", "/bin", "/lib" }) do
+    if path.lies_in(place, tree) then
+      return nil
+    end
+  end
+  return place
 end
 
 ---@param row procage.HiddenRow
@@ -108,9 +131,24 @@ local function places(row, ctx, all_homes)
   for i, home in ipairs(all_homes) do
     found[i] = path.expand_home(row.path, home)
   end
-  local moved_to = ctx.env.XDG_CACHE_HOME or ""
-  if row.in_cache and path.is_absolute(moved_to) and not path.has_parent_step(moved_to) then
-    found[#found + 1] = path.join(moved_to, row.path:sub(#"~/.cache/" + 1))
+  for _, rule in ipairs(MOVED) do
+    local base = row.path:sub(1, #rule[1]) == rule[1] and ctx.env[rule[2]]
+    local place = base and named_place(path.join(base, row.path:sub(#rule[1] + 1)), ctx)
+    found[#found + 1] = place and not path.is_beneath(place, ctx.workspace) and place or nil
+  end
+  return found
+end
+
+--- Credentials where a variable says they are.
+---@param row procage.HiddenByRow
+---@param ctx procage.Context
+---@return string[] paths
+local function named_places(row, ctx)
+  local found = {}
+  for item in (ctx.env[row.env] or ""):gsub("^FILE:", ""):gmatch(row.is_list and "[^:]+" or ".+") do
+    for _, below in ipairs(row.below or { "" }) do
+      found[#found + 1] = named_place(item .. below, ctx)
+    end
   end
   return found
 end
@@ -130,6 +168,14 @@ function M.hidden(ctx, lift)
           local cure = row.never_lift and "it is never lifted" or ("lift it to work in it: lift = [%q]"):format(place)
           error(("workspace %s lies in a hidden tree, %s (%s); %s"):format(ctx.workspace, place, row.reason, cure), 0)
         end
+        hidden[#hidden + 1] = place
+      end
+    end
+  end
+  for _, row in ipairs(lists.hidden_by) do
+    for _, place in ipairs(named_places(row, ctx)) do
+      -- What a variable names in the workspace is the project's: `.env` and the like are (docs/limits.md).
+      if not is_lifted(lift, place, row) and not path.is_beneath(place, ctx.workspace) then
         hidden[#hidden + 1] = place
       end
     end
@@ -196,6 +242,11 @@ local function places_in_caches(ctx)
       set[place] = true
     end
   end
+  for _, row in ipairs(lists.hidden_by) do
+    for _, place in ipairs(named_places(row, ctx)) do
+      set[place] = true
+    end
+  end
   return set
 end
 
@@ -226,17 +277,37 @@ function M.caches(ctx, hidden)
   return trees
 end
 
+--- Whether somebody's home lies in one of the trees.
+local function holds_home(ctx, trees)
+  for _, tree in ipairs(trees) do
+    for _, home in ipairs(homes(ctx)) do
+      if path.lies_in(home, path.expand_home(tree, ctx.home)) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 --- The hand-off names of a run; those of git are given up with the git directory.
 ---@param lift procage.Lift
 ---@param git "read"|"commit"|"write"
+---@param ctx? procage.Context
+---@param writable? string[]  trees that the run writes beside the workspace: where a home lies in one, what is run from there counts
 ---@return string[]
-function M.handoff(lift, git)
+function M.handoff(lift, git, ctx, writable)
   expect(is_lift(lift), "handoff", LIFT, lift)
+  expect(ctx == nil or is_context(ctx), "handoff", CTX, ctx)
   expect(git == nil or git == "read" or git == "commit" or git == "write", "handoff", "read, commit or write", git)
   local names = {}
   for _, row in ipairs(lists.handoff) do
     if not is_lifted(lift, row.name, row) and not (row.git and git == "write") then
       names[#names + 1] = row.name
+    end
+  end
+  if ctx and (holds_home(ctx, { ctx.workspace }) or holds_home(ctx, writable or {})) then
+    for _, row in ipairs(lists.startup) do
+      names[#names + 1] = row.name:gsub("^~/", "")
     end
   end
   return names

@@ -41,7 +41,7 @@ return function(config, ctx, lift)
   end
   p:hidden(hidden, path.expand_homes(config.hidden, ctx.home))
   p:git(config.git)
-  p:handoff(rows.handoff(lift, config.git))
+  p:handoff(rows.handoff(lift, config.git, ctx, config.writable))
   p:handoff_absent(config.handoff_absent)
   if config.caches ~= "none" then
     p:caches(rows.caches(ctx, hidden), config.caches)

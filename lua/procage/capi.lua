@@ -220,7 +220,7 @@ function M.wrap(policy, command, is_tree)
   end
   wrapped[policy] = wrapped[policy] or {}
   table.insert(wrapped[policy], start)
-  return ('{"argv":%s,"report":%s}'):format(json.encode(start.argv, { list = true }), reports.to_json(start.report))
+  return ('{"argv":%s,"report":%s}'):format(json.encode_exact(start.argv, { list = true }), reports.to_json(start.report))
 end
 
 ---@param policy procage.Policy

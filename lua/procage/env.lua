@@ -58,7 +58,40 @@ local function certain_text(glob)
   return longest:lower()
 end
 
+--- What gives a value away as a secret whatever its name is. Named in the list of patterns by `=` and the kind. Sources: the
+--- forms that the services document for their tokens; RFC 3986, 3.2.1 (userinfo); RFC 7468; RFC 7519.
+local VALUES = {
+  ["url-password"] = { "://[^/%s@:]*:[^/%s@]+@" },
+  ["private-key"] = { "%-%-%-%-%-BEGIN [%u ]*PRIVATE KEY%-%-%-%-%-", "AGE%-SECRET%-KEY%-1" },
+  ["authorization"] = { "[Aa]uthorization: *%a+ +%S", "^[Bb]earer +%S%S%S%S", "^[Bb]asic +[%w+/]%S%S%S%S%S%S%S" },
+  ["token"] = {
+    "^gh[opsru]_%w%w%w%w%w%w%w%w%w%w", "^github_pat_%w", "^glpat%-[%w_-]", "^xox[abeoprs]%-%w", "^xapp%-%w", "^npm_%w%w%w%w%w%w%w%w%w%w",
+    "^A[KS]IA%u%d?[%u%d][%u%d][%u%d][%u%d][%u%d][%u%d][%u%d]", "^eyJ[%w_-]+%.eyJ[%w_-]+%.", "^sk%-[%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-]",
+    "^hf_%w%w%w%w%w%w%w%w%w%w", "^dckr_pat_", "^pypi%-AgE", "^AIza[%w_-][%w_-][%w_-][%w_-][%w_-]", "^ya29%.", "^dop_v1_", "^SG%.[%w_-]+%.",
+    "^rk_live_", "^sk_live_", "hooks%.slack%.com/services/%w",
+  },
+}
+
+--- The kinds of values that a list may name.
+---@type string[]
+M.value_kinds = { "authorization", "private-key", "token", "url-password" }
+
+---@param value string
+---@param kinds string[]
+---@return boolean
+local function is_given_away(value, kinds)
+  for _, kind in ipairs(kinds) do
+    for _, pattern in ipairs(VALUES[kind]) do
+      if find(value, pattern) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 ---@class procage.NameRules
+---@field values string[]  kinds
 ---@field names table<string, true>  patterns that mean one name, in lower case
 ---@field globs string[]  the others
 ---@field texts string[]  the certain text of each
@@ -66,9 +99,11 @@ end
 ---@param globs string[]
 ---@return procage.NameRules
 local function sort_out(globs)
-  local rules = { names = {}, globs = {}, texts = {} }
+  local rules = { names = {}, globs = {}, texts = {}, values = {} }
   for _, glob in ipairs(globs) do
-    if find(glob, "[*?]") then
+    if glob:sub(1, 1) == "=" then
+      rules.values[#rules.values + 1] = VALUES[glob:sub(2)] and glob:sub(2) or error("env.drop: no kind of value is called " .. glob)
+    elseif find(glob, "[*?]") then
       table.insert(rules.globs, glob)
       table.insert(rules.texts, certain_text(glob))
     else
@@ -88,7 +123,7 @@ local function that_may_match(rules, env)
   for name in pairs(env) do
     names[#names + 1] = name
   end
-  local all, left = table.concat(names, "\n"):lower(), { names = rules.names, globs = {}, texts = {} }
+  local all, left = table.concat(names, "\n"):lower(), { names = rules.names, globs = {}, texts = {}, values = rules.values }
   for i, text in ipairs(rules.texts) do
     if find(all, text, 1, true) then
       left.texts[#left.texts + 1], left.globs[#left.globs + 1] = text, rules.globs[i]
@@ -114,7 +149,7 @@ local function matches_any(name, rules)
   return false
 end
 
---- Drops what the patterns name and the operator does not keep; then sets, last, what the rules set.
+--- Drops what the patterns name, by names or, `=kind`, by values, and the operator does not keep; then sets, last, what the rules set.
 ---@param env table<string, string>
 ---@param rules procage.Env
 ---@return table<string, string> env  a new table
@@ -126,7 +161,7 @@ function M.apply(env, rules)
   end
   local result, dropped = {}, {}
   for name, value in pairs(env) do
-    if not kept[name] and matches_any(name, dropping) then
+    if not kept[name] and (matches_any(name, dropping) or is_given_away(value, dropping.values)) then
       dropped[#dropped + 1] = name
     else
       result[name] = value

@@ -247,7 +247,7 @@ local SNAPSHOT_SHAPE = {
 ---@param snapshot procage.GuardSnapshot
 ---@return string
 function M.to_json(snapshot)
-  return json.encode(snapshot, SNAPSHOT_SHAPE)
+  return json.encode_exact(snapshot, SNAPSHOT_SHAPE)
 end
 
 local FINDINGS_SHAPE = {

@@ -22,6 +22,26 @@ end
 ---@field order? string[]  the value has these keys, written in this order
 ---@field fields? table<string, procage.JsonShape>  the shapes of those that are tables
 
+--- JSON is UTF-8, and a strict reader refuses all of it for one byte that is none: a name of a file or a process may hold any.
+---@param text string
+---@return string
+local function as_utf8(text)
+  local parts, at = {}, 1
+  while at <= #text do
+    local length, bad = utf8.len(text, at)
+    local stop = length and #text or bad - 1
+    parts[#parts + 1] = text:sub(at, stop)
+    parts[#parts + 1] = not length and ("\\x%02x"):format(text:byte(bad)) or nil
+    at = stop + (length and 1 or 2)
+  end
+  return table.concat(parts)
+end
+
+--- Controls that a terminal obeys when it is shown JSON; those below 0x20 cjson escapes.
+local function escape_c1(byte)
+  return ("\\u%04x"):format(byte:byte())
+end
+
 ---@param value any
 ---@return string
 local function scalar(value)
@@ -32,15 +52,24 @@ local function scalar(value)
   return (json().encode(value):gsub("\\/", "/"))
 end
 
+---@param value any
+---@return string
+local function text_scalar(value)
+  if type(value) ~= "string" or not value:find("[\x7f-\xff]") then
+    return scalar(value)
+  end
+  return (scalar(utf8.len(value) and value or as_utf8(value)):gsub("\xc2([\x80-\x9f])", escape_c1))
+end
+
 local write
 
 ---@param value table
 ---@param shape procage.JsonShape
 ---@return string
-local function write_list(value, shape)
+local function write_list(value, shape, spell)
   local items = {}
   for i, item in ipairs(value) do
-    items[i] = write(item, shape.list)
+    items[i] = write(item, shape.list, spell)
   end
   return "[" .. table.concat(items, ",") .. "]"
 end
@@ -49,11 +78,11 @@ end
 ---@param keys string[]
 ---@param shape_of fun(key: string): procage.JsonShape|true|nil
 ---@return string
-local function write_object(value, keys, shape_of)
+local function write_object(value, keys, shape_of, spell)
   local members = {}
   for _, key in ipairs(keys) do
     if value[key] ~= nil then
-      members[#members + 1] = scalar(key) .. ":" .. write(value[key], shape_of(key))
+      members[#members + 1] = spell(key) .. ":" .. write(value[key], shape_of(key), spell)
     end
   end
   return "{" .. table.concat(members, ",") .. "}"
@@ -62,29 +91,37 @@ end
 ---@param value any
 ---@param shape procage.JsonShape|true|nil
 ---@return string
-function write(value, shape)
+function write(value, shape, spell)
   if type(value) ~= "table" then
-    return scalar(value)
+    return spell(value)
   elseif type(shape) ~= "table" then
     error("no shape for a table in JSON")
   elseif shape.list then
-    return write_list(value, shape)
+    return write_list(value, shape, spell)
   elseif shape.map then
     return write_object(value, list.keys(value), function()
       return shape.map
-    end)
+    end, spell)
   end
   return write_object(value, shape.order, function(key)
     return shape.fields and shape.fields[key]
-  end)
+  end, spell)
 end
 
---- Keys that a shape does not name are left out: validate first.
+--- Keys that a shape does not name are left out: validate first. For readers: what is no UTF-8 is told as \xNN.
 ---@param value any
 ---@param shape procage.JsonShape
 ---@return string
 function M.encode(value, shape)
-  return write(value, shape)
+  return write(value, shape, text_scalar)
+end
+
+--- The same byte for byte, for what is read back and means paths and arguments.
+---@param value any
+---@param shape procage.JsonShape
+---@return string
+function M.encode_exact(value, shape)
+  return write(value, shape, scalar)
 end
 
 --- cjson.null, which is true in a test, becomes nil; 443.0 becomes 443.

@@ -581,7 +581,7 @@ end
 ---@return string
 function M.to_json(profile)
   -- Here alone: scripts build profiles where there is no JSON.
-  return require("procage.json").encode(M.plain(profile), whole_shape)
+  return require("procage.json").encode_exact(M.plain(profile), whole_shape)
 end
 
 ---@param text string

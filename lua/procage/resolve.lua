@@ -31,6 +31,17 @@ local function own_tmp(env)
   return exists and disk.kind(resolved) == "directory" and resolved or nil
 end
 
+--- The home that the account has, whatever HOME says. Source: passwd(5).
+local function account_home(uid)
+  for line in (disk.read("/etc/passwd") or ""):gmatch("[^\n]+") do
+    local number, home = line:match("^[^:]*:[^:]*:(%d+):[^:]*:[^:]*:([^:]*)")
+    if tonumber(number) == uid and path.is_absolute(home) then
+      return disk.resolve(home)
+    end
+  end
+  return nil
+end
+
 --- The directories at the top of the file system, but for those of the kernel.
 local function top_directories()
   local trees = {}
@@ -57,14 +68,15 @@ function M.context(options, env)
     return nil, "HOME is not set to an absolute path: what is hidden in it could not be found"
   end
   home = disk.resolve(home)
-  local visible = path_entries(env.PATH)
+  local visible, uid = path_entries(env.PATH), core.probe().uid
   table.insert(visible, 1, home)
   return {
     home = home,
     workspace = root,
     system = "linux",
     env = env,
-    uid = core.probe().uid,
+    uid = uid,
+    account_home = account_home(uid),
     tmp = own_tmp(env),
     top = top_directories(),
     git_files = user_git.files(home, env),

@@ -1,6 +1,7 @@
 --- Looks at the disk for a fitted profile: which paths there are to hide, to keep read-only, to put back, to watch.
 --- What it finds is plain data; grants.lua and tree.lua make rules and mounts of it, each of the same lists.
 
+local core = require("procage.core")
 local disk = require("procage.disk")
 local git = require("procage.git")
 local handoff = require("procage.handoff")
@@ -75,6 +76,39 @@ local function note(survey, text, ...)
   survey.notices[#survey.notices + 1] = text:format(...)
 end
 
+--- A directory that is kept or hidden says what is in it by links too: those of a few levels are looked at.
+local LINK_DEPTH, LINK_ENTRIES = 3, 512
+
+local function add_links(found, at, depth, left)
+  for entry, kind in pairs(core.read_dir(at, LINK_ENTRIES) or {}) do
+    left.count = left.count - 1
+    if left.count < 0 then
+      return
+    elseif kind == "link" then
+      found[#found + 1] = at .. "/" .. entry
+    elseif kind == "directory" and depth > 0 then
+      add_links(found, at .. "/" .. entry, depth - 1, left)
+    end
+  end
+end
+
+--- Where links in a directory lead: to what exists, outside of it.
+---@param directory string  resolved
+---@return string[] targets  resolved, sorted
+local function led_out(directory)
+  local links, targets, seen = {}, {}, {}
+  add_links(links, directory, LINK_DEPTH, { count = LINK_ENTRIES })
+  for _, link in ipairs(links) do
+    local target, exists = disk.resolve(link)
+    if exists and not seen[target] and not path.lies_in(target, directory) then
+      seen[target] = true
+      targets[#targets + 1] = target
+    end
+  end
+  table.sort(targets)
+  return targets
+end
+
 --- What must stay visible whatever is hidden: a mask never lands on a directory that holds one of these.
 local function granted(survey, profile)
   local trees = table.move(survey.write, 1, #survey.write, 1, {})
@@ -82,6 +116,22 @@ local function granted(survey, profile)
     table.move(profile.read, 1, #profile.read, #trees + 1, trees)
   end
   return trees
+end
+
+--- A hidden directory of links (stow, chezmoi, home-manager) holds names alone: what they lead to in a home is hidden too. Not
+--- what lies in a writable tree, where somebody works on it, nor a program of the system.
+local function hide_linked(survey, hiding, context)
+  for i = 1, #survey.hidden do
+    local entry = survey.hidden[i]
+    for _, target in ipairs(entry.kind == "directory" and context and context.home and led_out(entry.path) or {}) do
+      local is_credential = path.is_beneath(target, context.home) and not hiding.holders[target]
+        and not path.resolved_tree_of(target, survey.write)
+      if is_credential and not hiding.seen[target] then
+        hiding.seen[target] = true
+        survey.hidden[#survey.hidden + 1] = { path = target, kind = disk.kind(target), via = entry.via or entry.path }
+      end
+    end
+  end
 end
 
 --- One place that a hidden path names.
@@ -100,7 +150,7 @@ local function hide(survey, hiding, wanted, name, kind)
 end
 
 --- A path hides every place that it names: the file behind a link, and the same file through another mount.
-local function survey_hidden(survey, profile)
+local function survey_hidden(survey, profile, context)
   local hiding = { holders = holders_of(granted(survey, profile)), seen = {} }
   local places, kinds = disk.resolve_all(profile.hidden)
   for i, wanted in ipairs(profile.hidden) do
@@ -109,6 +159,7 @@ local function survey_hidden(survey, profile)
       hide(survey, hiding, wanted, alias, disk.kind(alias))
     end
   end
+  hide_linked(survey, hiding, context)
 end
 
 --- Host directories that the run's own ones take the place of. A writable tree at or above one wins: it was asked for.
@@ -171,6 +222,18 @@ local function trees_of_git(found)
   return found.is_submodule and { found.root, found.directory } or { found.root }
 end
 
+--- What links in a kept directory lead to (a hook to a script beside the sources) is run by its name there.
+local function protect_linked(survey, directory)
+  local holders = holders_of(survey.write)
+  for _, target in ipairs(disk.kind(directory) == "directory" and led_out(directory) or {}) do
+    if path.resolved_tree_of(target, survey.write) and not holders[target] and not survey.linked[target] then
+      survey.linked[target] = true
+      survey.protected[#survey.protected + 1] = target
+      survey.noted[#survey.noted + 1] = target
+    end
+  end
+end
+
 --- Keeps what exists at a name. A link keeps its name, and what it leads to its content: either decides what is read there.
 local function protect(survey, name, kind)
   if path.resolved_tree_of(name, survey.write) then
@@ -182,6 +245,8 @@ local function protect(survey, name, kind)
     if exists then
       protect(survey, target, disk.kind(target))
     end
+  elseif kind == "directory" then
+    protect_linked(survey, path.basename(name) == ".git" and name .. "/hooks" or name)
   end
 end
 
@@ -546,6 +611,7 @@ local function look(profile, visible, context, mount_text)
     guarded = {},
     git_dirs = {},
     noted = {},
+    linked = {},
     context = context,
     covered = {},
     put_back = {},
@@ -563,7 +629,7 @@ local function look(profile, visible, context, mount_text)
   local found = survey_git(survey, profile)
   survey.write = path.outermost(survey.write)
   survey.shared_tmp = shared_tmp(profile, context)
-  survey_hidden(survey, profile)
+  survey_hidden(survey, profile, context)
   survey_covered(survey, profile)
   survey_kernel_memory(survey)
   survey_read_only(survey, profile)

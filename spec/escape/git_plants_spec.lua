@@ -241,6 +241,33 @@ describe("what the user's git configuration names", function()
   end)
 end)
 
+describe("a link in a directory that is kept", function()
+  it("keeps what it leads to: a hook beside the sources, an agent's settings", function()
+    box.skip_without("git")
+    for _, case in ipairs({ { ".git/hooks", "pre-commit", "../../scripts/x" }, { ".husky", "pre-commit", "../scripts/x" },
+      { ".claude", "settings.json", "../scripts/x" } }) do
+      box.attack({
+        setup = function(b)
+          repository(b)
+          b:write("workspace/scripts/x", "mine")
+          b:setup(("mkdir -p %s && ln -s %s %s/%s"):format(case[1], case[3], case[1], case[2]))
+        end,
+        run = "echo evil > scripts/x; echo fine > scripts/y",
+        hurt = function(b)
+          return b:read("workspace/scripts/x") ~= "mine" and b:exists("workspace/scripts/y")
+        end,
+        clause = "handoff",
+      })
+    end
+  end)
+
+  it("that leads to the workspace itself keeps nothing else from being written", function()
+    local b <close> = box.new()
+    b:setup("mkdir .claude && ln -s .. .claude/root")
+    assert.equal(0, b:run("echo x > new").status)
+  end)
+end)
+
 describe("what is moved out", function()
   setup(function()
     box.skip_without("git")

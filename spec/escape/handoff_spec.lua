@@ -65,6 +65,21 @@ describe("a hand-off file", function()
     }, moved)
   end)
 
+  it("is also what runs from a home, where the workspace is one", function()
+    for _, name in ipairs({ ".config/git/config", ".xprofile", ".config/environment.d/x.conf", ".local/bin/ls" }) do
+      box.attack({
+        setup = function(b)
+          b.env.HOME = b.workspace
+          b.home = b.workspace
+        end,
+        run = ("mkdir -p $(dirname %s) && echo evil > %s"):format(name, name),
+        hurt = function(b)
+          return b:exists("workspace/" .. name)
+        end,
+      })
+    end
+  end)
+
   it("that did not exist is moved, whatever was done to keep it", function()
     local keep = {
       "echo evil > .envrc; chmod 555 .",

@@ -388,6 +388,53 @@ while True:
   end)
 end)
 
+describe("a credential that lies elsewhere", function()
+  it("is closed where links in a hidden directory lead to it", function()
+    box.attack({
+      setup = function(b)
+        b:write("home/dotfiles/ssh/id", SECRET)
+        b:write("home/dotfiles/aws/credentials", SECRET)
+        b:mkdir("home/.ssh")
+        b:mkdir("home/.aws")
+        b:symlink("../dotfiles/ssh/id", "home/.ssh/id")
+        b:symlink("../dotfiles/aws/credentials", "home/.aws/credentials")
+      end,
+      run = "cat ~/.ssh/id ~/dotfiles/ssh/id ~/.aws/credentials ~/dotfiles/aws/credentials",
+      hurt = leaks,
+      clause = "hidden",
+    })
+  end)
+
+  it("is closed where a variable says that it is", function()
+    for variable, file in pairs({
+      KUBECONFIG = "k/config", GNUPGHOME = "gnupg/", DOCKER_CONFIG = "docker/", CARGO_HOME = "cargo/", GOOGLE_APPLICATION_CREDENTIALS = "sa.json",
+      XDG_CONFIG_HOME = "config/", XDG_DATA_HOME = "share/", NPM_CONFIG_USERCONFIG = "npmrc", CLAUDE_CONFIG_DIR = "claude/",
+    }) do
+      local below = { CARGO_HOME = "credentials.toml", XDG_CONFIG_HOME = "gh/hosts.yml", XDG_DATA_HOME = "keyrings/login" }
+      local name = file .. (file:sub(-1) == "/" and (below[variable] or "secret") or "")
+      box.attack({
+        setup = function(b)
+          b:write("home/elsewhere/" .. name, SECRET)
+          b.env[variable] = b.home .. "/elsewhere/" .. file:gsub("/$", "")
+        end,
+        run = "cat ~/elsewhere/" .. name,
+        hurt = leaks,
+        clause = "hidden",
+      })
+    end
+  end)
+
+  it("does not close what a careless variable names: home, the workspace, a device, the system", function()
+    local b <close> = box.new()
+    b:write("home/file", "plain")
+    for name, value in pairs({ HISTFILE = "/dev/null", GNUPGHOME = b.home, DOCKER_CONFIG = b.workspace, KUBECONFIG = "/usr/bin/env",
+      NETRC = "relative", PULUMI_HOME = "/" }) do
+      b.env[name] = value
+    end
+    assert.equal("plain", b:run("cat ~/file && echo x > /dev/null && /usr/bin/env true && touch here").stdout)
+  end)
+end)
+
 describe("what is not hidden", function()
   it("can be read beside what is", function()
     local b <close> = box.new()

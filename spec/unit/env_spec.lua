@@ -104,4 +104,28 @@ describe("an environment", function()
       assert.equal(case[3], env.matches(case[1], case[2]))
     end)
   end
+
+  it("drops values that give themselves away, and keeps what only looks a little like one", function()
+    local rules = { drop = { "=url-password", "=private-key", "=authorization", "=token" }, keep = { "KEPT" } }
+    local secret = {
+      A = "http://user:pass@proxy.example.org:8080", B = "-----BEGIN OPENSSH PRIVATE KEY-----\nx", C = "ghp_0123456789abcdef",
+      D = "http.extraHeader=Authorization: Basic abc", E = "Bearer abcdef", F = "AKIAIOSFODNN7EXAMPLE", G = "eyJhbGciOi.eyJzdWIi.x",
+      H = "glpat-abc", I = "postgres://u:p@db/x",
+    }
+    local plain = {
+      J = "http://proxy.example.org:8080", K = "https://registry.example.org:8080/@scope/pkg", L = "user@example.org", M = "Basic",
+      N = "sk-1", O = "git@example.org:a/b.git", P = "ssh://git@example.org/x", Q = "", KEPT = "ghp_0123456789abcdef",
+      R = "AKIA", S = "-----BEGIN CERTIFICATE-----",
+    }
+    local all = {}
+    for _, list in ipairs({ secret, plain }) do
+      for name, value in pairs(list) do
+        all[name] = value
+      end
+    end
+    assert.same(plain, (env.apply(all, rules)))
+    assert.has_error(function()
+      env.apply({}, { drop = { "=nothing" } })
+    end)
+  end)
 end)
