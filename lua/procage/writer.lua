@@ -1,6 +1,7 @@
 --- Lines for a person, on standard output and standard error. Whatever is written goes through here, so that no caller has to
 --- think of escapes in a path, a policy's message or a configuration's key. JSON, files and a command's own output do not.
 
+local core = require("procage.core")
 local printable = require("procage.printable")
 
 local M = {}
@@ -28,6 +29,14 @@ end
 ---@param ... string|procage.Painted  its parts
 function M.err(...)
   io.stderr:write(line_of(...))
+end
+
+--- What a command wrote may end within a control string, hidden, or on another screen: what is told next would be swallowed.
+--- CAN and ST end strings, SGR 0 hiding. Source: ECMA-48; ctlseqs of xterm.
+function M.clear()
+  if core.is_terminal(2) then
+    io.stderr:write("\x18\x1b\\\x1b[0m\x1b[?47l")
+  end
 end
 
 --- One line on standard output.

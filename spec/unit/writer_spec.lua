@@ -27,7 +27,7 @@ describe("a line for a person", function()
   it("is written by the one function: other writers give JSON, files, a command's bytes or our own text", function()
     -- What is written without it, by file: each was looked at.
     local known = {
-      ["cli.lua"] = 1, ["repl.lua"] = 5, ["writer.lua"] = 2, ["cli/doctor.lua"] = 1, ["cli/learn.lua"] = 2,
+      ["cli.lua"] = 1, ["repl.lua"] = 5, ["writer.lua"] = 3, ["cli/doctor.lua"] = 1, ["cli/learn.lua"] = 2,
       ["cli/guard.lua"] = 2, ["cli/classify.lua"] = 1, ["cli/why.lua"] = 1, ["cli/mask.lua"] = 1, ["cli/begin.lua"] = 1,
       ["cli/probe.lua"] = 1, ["cli/run.lua"] = 2, ["cli/test.lua"] = 1, ["cli/explain.lua"] = 2,
     }

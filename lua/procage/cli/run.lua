@@ -104,14 +104,6 @@ local function tell_why(outcome)
   end
 end
 
---- What the command wrote may end within a control string, hidden, or on another screen: what is told next would be swallowed.
---- CAN and ST end strings, SGR 0 hiding; the screens are those of xterm. Source: ECMA-48; ctlseqs of xterm.
-local function clear_the_way()
-  if core.is_terminal(2) then
-    io.stderr:write("\x18\x1b\\\x1b[0m\x1b[?47l")
-  end
-end
-
 --- What there is to be told after a run: gaps are the same each time, and one line unless more is asked for.
 ---@return string[]
 local function notices_of(outcome, chosen)
@@ -167,7 +159,7 @@ return function(request)
   end
 
   status = statuses.of(outcome)
-  clear_the_way()
+  writer.clear()
   for _, notice in ipairs(made.is_silent and {} or notices_of(outcome, chosen)) do
     writer.err(notice)
   end
