@@ -188,13 +188,30 @@ static int path_parents(lua_State *L)
 	return sets_above(L, false);
 }
 
+/* path_lower(text) -> the text in small letters | nil: not all of it is ASCII */
+static int path_lower(lua_State *L)
+{
+	size_t size, i;
+	const char *text = check_text(L, 1, &size);
+	luaL_Buffer buffer;
+	char *lower;
+
+	lower = luaL_buffinitsize(L, &buffer, size);
+	for (i = 0; i < size; i++) {
+		if ((unsigned char)text[i] >= 0x80)
+			return 0;
+		lower[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + ('a' - 'A') : text[i]);
+	}
+	luaL_pushresultsize(&buffer, size);
+	return 1;
+}
+
 void pc_open_path(lua_State *L, bool is_closed)
 {
 	static const luaL_Reg functions[] = {
-		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain },
-		{ "path_split", path_split },	      { "path_lies_in", path_lies_in },
-		{ "path_tree_of", path_tree_of },     { "path_above", path_above },
-		{ "path_parents", path_parents },     { NULL, NULL },
+		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain }, { "path_split", path_split },
+		{ "path_lies_in", path_lies_in },     { "path_tree_of", path_tree_of },	  { "path_above", path_above },
+		{ "path_parents", path_parents },     { "path_lower", path_lower },	  { NULL, NULL },
 	};
 
 	lua_pushboolean(L, is_closed);

@@ -5,6 +5,8 @@
 --- (Default_Ignorable_Code_Point), as the kernel's fs/unicode uses them. The broker has the same in C:
 --- platform/linux/init/fold.c.
 
+local core = require("procage.core")
+
 local LETTERS = {
   [0xdf] = "ss", [0x17f] = "s", [0x37e] = ";", [0x1e9e] = "ss", [0x1fef] = "`", [0x212a] = "k", [0xfb00] = "ff",
   [0xfb01] = "fi", [0xfb02] = "fl", [0xfb03] = "ffi", [0xfb04] = "ffl", [0xfb05] = "st", [0xfb06] = "st",
@@ -34,8 +36,10 @@ end
 ---@param name string  a name or a path
 ---@return string
 return function(name)
-  if name:find("[\xc2-\xf7]") then
-    name = name:gsub("[\xc2-\xf7][\x80-\xbf]*", fold_sequence)
+  -- Plans fold a thousand names, and nearly all are of ASCII.
+  local lower = core.path_lower(name)
+  if not lower then
+    lower = name:gsub("[\xc2-\xf7][\x80-\xbf]*", fold_sequence):lower()
   end
-  return name:lower()
+  return lower
 end
