@@ -93,7 +93,7 @@ int pc_capi_call(procage_runtime *runtime, lua_CFunction body, void *context, pr
 
 	pthread_mutex_lock(&runtime->lock);
 	made = take_worker(runtime, &worker);
-	if (!made) {
+	if (!made && worker) {
 		made = call_protected(worker->L, body, context);
 		worker->next = runtime->idle;
 		runtime->idle = worker;

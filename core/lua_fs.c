@@ -162,7 +162,8 @@ static int fs_mark(lua_State *L)
 	return 1;
 }
 
-static void add_identity(luaL_Buffer *text, const char *path, bool follow)
+/* Whether the name is a link. */
+static bool add_identity(luaL_Buffer *text, const char *path, bool follow)
 {
 	struct pc_file file = { .kind = "" };
 	uint64_t identity[2] = { 0 };
@@ -172,8 +173,7 @@ static void add_identity(luaL_Buffer *text, const char *path, bool follow)
 		identity[1] = file.ino;
 	}
 	luaL_addlstring(text, (const char *)identity, sizeof(identity));
-	if (!follow && !strcmp(file.kind, "link"))
-		add_identity(text, path, true);
+	return !strcmp(file.kind, "link");
 }
 
 /* core.identities(paths) -> which object each name is, and each link leads to, as bytes; none is one too */
@@ -193,7 +193,8 @@ static int fs_identities(lua_State *L)
 		lua_rawgeti(L, 1, i);
 		path = pc_check_path(L, -1);
 		lua_pop(L, 1);
-		add_identity(&text, path, false);
+		if (add_identity(&text, path, false))
+			add_identity(&text, path, true);
 	}
 	luaL_pushresult(&text);
 	return 1;

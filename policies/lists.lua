@@ -321,7 +321,8 @@ M.hidden = {
 ---@field below? string[]  what of the directory that it names; nil: the path itself
 ---@field reason string
 
---- Variables that put credentials elsewhere than where the list above has them. Hidden is what they name for whoever starts the run.
+--- Variables that put credentials elsewhere than where the list above has them. Hidden is what they name for whoever starts
+--- the run.
 ---@type procage.HiddenByRow[]
 M.hidden_by = {
   { env = "GNUPGHOME", reason = "private keys" },

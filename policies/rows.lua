@@ -293,7 +293,8 @@ end
 ---@param lift procage.Lift
 ---@param git "read"|"commit"|"write"
 ---@param ctx? procage.Context
----@param writable? string[]  trees that the run writes beside the workspace: where a home lies in one, what is run from there counts
+---@param writable? string[]  trees that the run writes beside the workspace: where a home lies in one, what is run from there
+---  counts
 ---@return string[]
 function M.handoff(lift, git, ctx, writable)
   expect(is_lift(lift), "handoff", LIFT, lift)

@@ -65,9 +65,12 @@ local VALUES = {
   ["private-key"] = { "%-%-%-%-%-BEGIN [%u ]*PRIVATE KEY%-%-%-%-%-", "AGE%-SECRET%-KEY%-1" },
   ["authorization"] = { "[Aa]uthorization: *%a+ +%S", "^[Bb]earer +%S%S%S%S", "^[Bb]asic +[%w+/]%S%S%S%S%S%S%S" },
   ["token"] = {
-    "^gh[opsru]_%w%w%w%w%w%w%w%w%w%w", "^github_pat_%w", "^glpat%-[%w_-]", "^xox[abeoprs]%-%w", "^xapp%-%w", "^npm_%w%w%w%w%w%w%w%w%w%w",
-    "^A[KS]IA%u%d?[%u%d][%u%d][%u%d][%u%d][%u%d][%u%d][%u%d]", "^eyJ[%w_-]+%.eyJ[%w_-]+%.", "^sk%-[%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-]",
-    "^hf_%w%w%w%w%w%w%w%w%w%w", "^dckr_pat_", "^pypi%-AgE", "^AIza[%w_-][%w_-][%w_-][%w_-][%w_-]", "^ya29%.", "^dop_v1_", "^SG%.[%w_-]+%.",
+    "^gh[opsru]_%w%w%w%w%w%w%w%w%w%w", "^github_pat_%w", "^glpat%-[%w_-]", "^xox[abeoprs]%-%w", "^xapp%-%w",
+    "^npm_%w%w%w%w%w%w%w%w%w%w",
+    "^A[KS]IA%u%d?[%u%d][%u%d][%u%d][%u%d][%u%d][%u%d][%u%d]", "^eyJ[%w_-]+%.eyJ[%w_-]+%.",
+    "^sk%-[%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-]",
+    "^hf_%w%w%w%w%w%w%w%w%w%w", "^dckr_pat_", "^pypi%-AgE", "^AIza[%w_-][%w_-][%w_-][%w_-][%w_-]", "^ya29%.", "^dop_v1_",
+    "^SG%.[%w_-]+%.",
     "^rk_live_", "^sk_live_", "hooks%.slack%.com/services/%w",
   },
 }
@@ -102,7 +105,8 @@ local function sort_out(globs)
   local rules = { names = {}, globs = {}, texts = {}, values = {} }
   for _, glob in ipairs(globs) do
     if glob:sub(1, 1) == "=" then
-      rules.values[#rules.values + 1] = VALUES[glob:sub(2)] and glob:sub(2) or error("env.drop: no kind of value is called " .. glob)
+      local kind = glob:sub(2)
+      rules.values[#rules.values + 1] = VALUES[kind] and kind or error("env.drop: no kind of value is called " .. glob)
     elseif find(glob, "[*?]") then
       table.insert(rules.globs, glob)
       table.insert(rules.texts, certain_text(glob))
@@ -149,7 +153,8 @@ local function matches_any(name, rules)
   return false
 end
 
---- Drops what the patterns name, by names or, `=kind`, by values, and the operator does not keep; then sets, last, what the rules set.
+--- Drops what the patterns name, by names or, `=kind`, by values, and the operator does not keep; then sets, last, what the
+--- rules set.
 ---@param env table<string, string>
 ---@param rules procage.Env
 ---@return table<string, string> env  a new table

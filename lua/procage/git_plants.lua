@@ -1,5 +1,5 @@
---- What a run may have planted where the user's own git goes: repositories that git enters on its own (gitlinks of an index), and
---- links inside a git directory, through which it would write elsewhere. Reads git's files; never runs git.
+--- What a run may have planted where the user's own git goes: repositories that git enters on its own (gitlinks of an index),
+--- and links inside a git directory, through which it would write elsewhere. Reads git's files; never runs git.
 --- Source: gitrepository-layout(5), gitformat-index(5), git-submodule(1).
 
 local core = require("procage.core")

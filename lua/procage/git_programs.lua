@@ -1,5 +1,5 @@
---- Files that the user's git configuration has git run or include, as far as it names them by path: in a tree that commands write
---- they are hand-off files like hooks. Reads configuration as text; runs nothing.
+--- Files that the user's git configuration has git run or include, as far as it names them by path: in a tree that commands
+--- write they are hand-off files like hooks. Reads configuration as text; runs nothing.
 --- Source: git-config(1), git 2.47; gitattributes(5).
 
 local disk = require("procage.disk")

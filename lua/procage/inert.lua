@@ -1,5 +1,5 @@
---- Whether a repository that a run has made may stay: only when nothing in it, nor in what git enters from it, can make git run a
---- program or write elsewhere. Everything is an allow-list: what is not known to be harmless is not.
+--- Whether a repository that a run has made may stay: only when nothing in it, nor in what git enters from it, can make git
+--- run a program or write elsewhere. Everything is an allow-list: what is not known to be harmless is not.
 --- Source: git-config(1), gitrepository-layout(5), git 2.47.
 
 local disk = require("procage.disk")
@@ -246,8 +246,8 @@ local function module_of(name)
   return directory and directory:find("/%.git/modules/.") and disk.kind(directory) == "directory" and directory or nil
 end
 
---- Whether what appeared may stay: a repository's `.git`, the `.git` file of a submodule, the HEAD that makes a directory a bare
---- repository.
+--- Whether what appeared may stay: a repository's `.git`, the `.git` file of a submodule, the HEAD that makes a directory a
+--- bare repository.
 ---@param name string  path of what appeared
 ---@param open? fun(directory: string)  is told of each directory before it is looked into
 ---@param depth? integer

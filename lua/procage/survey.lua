@@ -316,8 +316,8 @@ local function gives(profile, tree)
   return lists.set(profile.write)[tree] or false
 end
 
---- Adds what git enters from each root: such a repository counts wherever it lies, also where none is looked for. One that is not
---- there yet (a submodule that nobody has fetched) is a name that must not appear.
+--- Adds what git enters from each root: such a repository counts wherever it lies, also where none is looked for. One that is
+--- not there yet (a submodule that nobody has fetched) is a name that must not appear.
 ---@param roots string[]  grows
 ---@param marks table<string, string>  grows by the indexes that were read
 ---@param profile procage.Profile

@@ -63,7 +63,7 @@ static int read_status(char kept[PC_HERE_TEXT])
 	pick(text);
 	if (strlen(text) >= PC_HERE_TEXT)
 		return -E2BIG;
-	strcpy(kept, text);
+	memcpy(kept, text, strlen(text) + 1);
 	return 0;
 }
 
@@ -148,5 +148,7 @@ uint64_t pc_process_token(void)
 
 bool pc_here_is_same(const struct pc_here *a, const struct pc_here *b)
 {
-	return !memcmp(a, b, sizeof(*a));
+	return !strcmp(a->text, b->text) && !memcmp(a->limits, b->limits, sizeof(a->limits)) &&
+	       !memcmp(a->places, b->places, sizeof(a->places)) && a->priority == b->priority && a->scheduler == b->scheduler &&
+	       a->confined == b->confined;
 }

@@ -18,7 +18,7 @@ int pc_library_file(const void *inside, char *path, size_t size)
 		return -errno;
 	if (strlen(resolved) >= size)
 		return -ENAMETOOLONG;
-	strcpy(path, resolved);
+	memcpy(path, resolved, strlen(resolved) + 1);
 	return 0;
 }
 

@@ -47,7 +47,8 @@ local ways = {
   { "in a repository inside the user's, by its index",
     function(b)
       repository(b)
-      b:setup("git init -q sub && cd sub && git commit -q --allow-empty -m s && cd .. && git add sub 2>/dev/null && git commit -qm sub")
+      b:setup("git init -q sub && cd sub && git commit -q --allow-empty -m s && cd .. && git add sub 2>/dev/null && "
+        .. "git commit -qm sub")
     end,
     "cd sub && git init -q x && (cd x && " .. EVIL .. " && " .. GIT .. "commit -q --allow-empty -m x); git add x 2>/dev/null" },
 }
@@ -108,8 +109,8 @@ describe("a repository that a run plants", function()
   it("of the user's own is left alone: bare, with hooks and a remote that is a path", function()
     local b <close> = box.new()
     repository(b)
-    b:setup("git init -q --bare b.git && printf '#!/bin/sh\n' > b.git/hooks/pre-receive && git -C b.git config remote.x.url ../y && "
-      .. "git init -q node && cd node && git config core.pager ./x")
+    b:setup("git init -q --bare b.git && printf '#!/bin/sh\n' > b.git/hooks/pre-receive && "
+      .. "git -C b.git config remote.x.url ../y && git init -q node && cd node && git config core.pager ./x")
     local outcome = b:run("touch b.git/new node/new; mkdir more; touch more/x")
     assert.same({}, outcome.appeared)
     assert.is_true(b:exists("workspace/b.git/HEAD") and b:exists("workspace/node/.git/config"))
@@ -310,11 +311,15 @@ describe("a repository that was known", function()
     repository(b)
     b:setup("git init -q sub")
     b:run("for i in $(seq 1100); do mkdir '!'$i; done")
-    local outcome = b:cli({ "-q" }, "printf '[core]\n\tfsmonitor = x\n' >> sub/.git/config; mkdir -p sub/.git/hooks; echo > sub/.git/hooks/x")
-    assert.is_true(outcome ~= nil)
+    local plant = "cd $WS; printf '[core]\n\tfsmonitor = x\n' >> sub/.git/config; mkdir -p sub/.git/hooks; "
+      .. "echo > sub/.git/hooks/x"
+    b:cli({ "-q" }, (plant:gsub("^cd %$WS; ", "")))
     if box.holds(b:report(), "handoff") then
       assert.not_matches("fsmonitor", b:read("workspace/sub/.git/config"), 1, true)
       assert.is_false(b:exists("workspace/sub/.git/hooks/x"))
     end
+    b:setup(plant)
+    assert.matches("fsmonitor", b:read("workspace/sub/.git/config"), 1, true)
+    assert.is_true(b:exists("workspace/sub/.git/hooks/x"))
   end)
 end)

@@ -407,7 +407,8 @@ describe("a credential that lies elsewhere", function()
 
   it("is closed where a variable says that it is", function()
     for variable, file in pairs({
-      KUBECONFIG = "k/config", GNUPGHOME = "gnupg/", DOCKER_CONFIG = "docker/", CARGO_HOME = "cargo/", GOOGLE_APPLICATION_CREDENTIALS = "sa.json",
+      KUBECONFIG = "k/config", GNUPGHOME = "gnupg/", DOCKER_CONFIG = "docker/", CARGO_HOME = "cargo/",
+      GOOGLE_APPLICATION_CREDENTIALS = "sa.json",
       XDG_CONFIG_HOME = "config/", XDG_DATA_HOME = "share/", NPM_CONFIG_USERCONFIG = "npmrc", CLAUDE_CONFIG_DIR = "claude/",
     }) do
       local below = { CARGO_HOME = "credentials.toml", XDG_CONFIG_HOME = "gh/hosts.yml", XDG_DATA_HOME = "keyrings/login" }
@@ -427,7 +428,8 @@ describe("a credential that lies elsewhere", function()
   it("does not close what a careless variable names: home, the workspace, a device, the system", function()
     local b <close> = box.new()
     b:write("home/file", "plain")
-    for name, value in pairs({ HISTFILE = "/dev/null", GNUPGHOME = b.home, DOCKER_CONFIG = b.workspace, KUBECONFIG = "/usr/bin/env",
+    for name, value in pairs({
+      HISTFILE = "/dev/null", GNUPGHOME = b.home, DOCKER_CONFIG = b.workspace, KUBECONFIG = "/usr/bin/env",
       NETRC = "relative", PULUMI_HOME = "/" }) do
       b.env[name] = value
     end

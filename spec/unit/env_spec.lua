@@ -109,11 +109,13 @@ describe("an environment", function()
     local rules = { drop = { "=url-password", "=private-key", "=authorization", "=token" }, keep = { "KEPT" } }
     local secret = {
       A = "http://user:pass@proxy.example.org:8080", B = "-----BEGIN OPENSSH PRIVATE KEY-----\nx", C = "ghp_0123456789abcdef",
-      D = "http.extraHeader=Authorization: Basic abc", E = "Bearer abcdef", F = "AKIAIOSFODNN7EXAMPLE", G = "eyJhbGciOi.eyJzdWIi.x",
+      D = "http.extraHeader=Authorization: Basic abc", E = "Bearer abcdef", F = "AKIAIOSFODNN7EXAMPLE",
+      G = "eyJhbGciOi.eyJzdWIi.x",
       H = "glpat-abc", I = "postgres://u:p@db/x",
     }
     local plain = {
-      J = "http://proxy.example.org:8080", K = "https://registry.example.org:8080/@scope/pkg", L = "user@example.org", M = "Basic",
+      J = "http://proxy.example.org:8080", K = "https://registry.example.org:8080/@scope/pkg", L = "user@example.org",
+      M = "Basic",
       N = "sk-1", O = "git@example.org:a/b.git", P = "ssh://git@example.org/x", Q = "", KEPT = "ghp_0123456789abcdef",
       R = "AKIA", S = "-----BEGIN CERTIFICATE-----",
     }

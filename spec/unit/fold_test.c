@@ -1,5 +1,5 @@
 /* The broker's folding of names, which is lua/procage/fold.lua's in C: fold_spec.lua has the tables' own test. */
-#include "platform/linux/init/fold.c"
+#include "platform/linux/init/fold.c" /* NOLINT(bugprone-suspicious-include): it is init's, which no library has */
 
 #include <stdio.h>
 #include <string.h>

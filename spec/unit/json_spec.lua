@@ -8,7 +8,8 @@ describe("JSON for readers", function()
 
   it("is UTF-8, whatever the text was", function()
     for _, case in ipairs({
-      { "plain", "plain" }, { "Zoë 日本", "Zoë 日本" }, { "\xff", "\\xff" }, { "a\xc3", "a\\xc3" }, { "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+      { "plain", "plain" }, { "Zoë 日本", "Zoë 日本" }, { "\xff", "\\xff" }, { "a\xc3", "a\\xc3" }, { "\xed\xa0\x80",
+      "\\xed\\xa0\\x80" },
       { "é\xffé\xfe", "é\\xffé\\xfe" }, { "\\x\xff", "\\x\\xff" }, { "", "" },
     }) do
       local written = text(case[1])
