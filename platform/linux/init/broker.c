@@ -351,6 +351,13 @@ static int bind_socket(const struct job *job)
 
 /* ---- answers -------------------------------------------------------------------------------------------------------------- */
 
+/* Somebody waits for it, whoever sends signals meanwhile. */
+static void say(int fd, const struct pc_broker_reply *reply)
+{
+	while (pc_sys_write(fd, reply, sizeof(*reply)) == -EINTR)
+		;
+}
+
 /* Both ends of a pair go with the reply. Made here, it belongs to the run's network namespace and not to the host's. */
 static void answer_with_pair(int fd, const struct job *job)
 {
@@ -364,7 +371,8 @@ static void answer_with_pair(int fd, const struct job *job)
 		message.control = &control;
 		message.control_size = sizeof(control);
 	}
-	pc_sys3(__NR_sendmsg, fd, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
+	while (pc_sys3(__NR_sendmsg, fd, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */) == -EINTR)
+		;
 	if (reply.error < 0)
 		return;
 	pc_sys_close(control.fds[0]);
@@ -386,7 +394,7 @@ static void see_through(int fd, const struct job *job, struct pc_broker_reply *r
 	pc_guard_keep_only(job->request.guard);
 	is_underway(job->socket, true);
 	reply->is_underway = 0;
-	pc_sys_write(fd, reply, sizeof(*reply));
+	say(fd, reply);
 }
 
 /* A fork of this program copies a few pages; its memory is not shared, so a slow one disturbs nobody. */
@@ -405,7 +413,7 @@ static long fork_for(const struct job *job)
 static void answer_connect(int fd, const struct job *job, struct pc_broker_reply *reply, bool may_wait)
 {
 	reply->is_underway = is_to_be_seen_through(job, reply);
-	pc_sys_write(fd, reply, sizeof(*reply));
+	say(fd, reply);
 	if (!reply->is_underway)
 		return;
 	/* If it cannot be seen through it stays under way for good, and its guard where it is. */
@@ -428,7 +436,7 @@ static void answer_waiting(const struct pc_image *image, int fd, struct job *job
 		return;
 	}
 	reply.error = job->request.op == PC_BROKER_BIND ? bind_socket(job) : -EINVAL;
-	pc_sys_write(fd, &reply, sizeof(reply));
+	say(fd, &reply);
 }
 
 static bool is_about_a_path(const struct job *job)
@@ -470,7 +478,7 @@ static bool answer_here(const struct pc_image *image, int fd, struct job *job)
 	default:
 		reply.error = -EINVAL;
 	}
-	pc_sys_write(fd, &reply, sizeof(reply));
+	say(fd, &reply);
 	return true;
 }
 
@@ -486,7 +494,7 @@ static void answer_in_child(const struct pc_image *image, int fd, struct job *jo
 	if (rc > 0)
 		return;
 	reply.error = (int32_t)rc;
-	pc_sys_write(fd, &reply, sizeof(reply));
+	say(fd, &reply);
 }
 
 /* Children are nobody's to wait for: the kernel reaps them. */

@@ -502,7 +502,8 @@ static void send_reply(int fd, struct pc_names_reply *reply, int opened)
 		message.control = &control;
 		message.control_size = sizeof(control);
 	}
-	pc_sys3(__NR_sendmsg, fd, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */);
+	while (pc_sys3(__NR_sendmsg, fd, pc_ptr(&message), 0x4000 /* MSG_NOSIGNAL */) == -EINTR)
+		;
 }
 
 /* False: it may have to wait, and nothing is done. */
