@@ -155,6 +155,73 @@ except OSError as e: print(e.errno)
   end)
 end)
 
+--- Connects some thousand times to an address in its memory that another thread writes all the time: that of its own server,
+--- and that of one outside.
+local REWRITE = [[
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+static struct sockaddr_un address = { AF_UNIX }, own = { AF_UNIX }, outside = { AF_UNIX };
+static volatile int over;
+static void *rewrite(void *x)
+{
+	while (!over) {
+		memcpy(address.sun_path, outside.sun_path, sizeof(own.sun_path));
+		__asm__ volatile("" ::: "memory");
+		memcpy(address.sun_path, own.sun_path, sizeof(own.sun_path));
+		__asm__ volatile("" ::: "memory");
+	}
+	return 0;
+}
+int main(int argc, char **argv)
+{
+	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), own_reached = 0;
+	time_t end = time(0) + 2;
+	pthread_t thread;
+	strcpy(own.sun_path, argv[1]);
+	strcpy(outside.sun_path, argv[2]);
+	if (bind(server, (void *)&own, sizeof(own)) || listen(server, 1000))
+		return 2;
+	pthread_create(&thread, 0, rewrite, 0);
+	while (time(0) <= end) {
+		int s = socket(AF_UNIX, SOCK_STREAM, 0), c;
+		if (connect(s, (void *)&address, sizeof(address)) == 0)
+			send(s, "PWN", 3, MSG_NOSIGNAL);
+		close(s);
+		while ((c = accept(server, 0, 0)) >= 0) {
+			own_reached++;
+			close(c);
+		}
+	}
+	over = 1;
+	pthread_join(thread, 0);
+	return own_reached ? 0 : 3;
+}
+]]
+
+describe("an address that another thread rewrites while it is used (FR-78)", function()
+  it("leads to no socket outside, and to the run's own", function()
+    local outcome = box.attack({
+      setup = function(b)
+        b.server = b:listener("stream", b:path("outside/o.sock"))
+        b:compile(REWRITE)
+      end,
+      run = "./helper $WS/own.sock $OUTSIDE/o.sock",
+      hurt = function(b)
+        box.sleep(0.15)
+        return b.server:received() ~= ""
+      end,
+      clause = "sockets",
+    })
+    if box.report_row(outcome, "sockets").id ~= "unix" then
+      assert.equal(0, outcome.status, outcome.stderr)
+    end
+  end)
+end)
+
 --- Kills every process that has the same parent as the command: the broker is init's child too.
 local KILL_SIBLINGS = [[
 import os, signal, time
