@@ -37,17 +37,26 @@ function M.entry(config, argv)
   return nil
 end
 
---- The caller's PATH without what depends on where a command is started: that is not what the operator meant.
----@param variable? string
----@return string
-local function absolute_path(variable)
-  local kept = {}
-  for entry in (variable or executables.DEFAULT_PATH):gmatch("[^:]+") do
-    if path.is_absolute(entry) then
-      kept[#kept + 1] = entry
+--- The file that the operator means by an entry: the first in his PATH to which nothing leads that a command could have made, a
+--- link on the way least of all. What depends on where a command is started is not what he meant.
+---@param name string  a bare name or an absolute path
+---@param variable? string  his PATH
+---@param writable string[]  trees, resolved
+---@return procage.Executable?
+local function meant_by(name, variable, writable)
+  local candidates = { name }
+  if not path.is_absolute(name) then
+    candidates = executables.trusted(name, variable, writable)
+  elseif disk.leads_through(name, writable) then
+    return nil
+  end
+  for _, candidate in ipairs(candidates) do
+    local found = executables.find(candidate, "/")
+    if found then
+      return found
     end
   end
-  return table.concat(kept, ":")
+  return nil
 end
 
 --- Whether a command has the network by the configuration: then the file that must run, and no other.
@@ -73,9 +82,9 @@ function M.network(config, policy, argv, options)
   if tree then
     return nil, ("no network for %s: %s lies in %s, where commands write"):format(argv[1], found.path, tree)
   end
-  local meant = executables.find(entry[1], "/", { PATH = absolute_path(policy.caller_env.PATH) })
+  local meant = meant_by(entry[1], policy.caller_env.PATH, policy.profile.write)
   if not meant or meant.dev ~= found.dev or meant.ino ~= found.ino then
-    local other = meant and meant.path or "nothing that is there"
+    local other = meant and meant.path or "nothing that lies outside what commands write"
     return nil, ("no network for %s: here it is %s, and the configuration means %s"):format(argv[1], found.path, other)
   end
   return found

@@ -82,6 +82,33 @@ describe("a runner gives the network", function()
     assert.matches("the configuration means /usr/bin/python3", outcome.notices[1], 1, true)
   end)
 
+  it("never by a link that a command could have made, wherever it leads", function()
+    local b <close> = box.new()
+    local command = client(b:listener("tcp", 0).port)
+    table.remove(command, 1)
+    table.insert(command, 1, "grep")
+    b.env.PATH = b.workspace .. "/node_modules/.bin:" .. b.outside .. "/bin:/usr/bin:/bin"
+    b:setup("mkdir -p $OUTSIDE/bin && ln -s $(command -v python3) $OUTSIDE/bin/grep")
+    -- The user's own link is his to make: so the words reach the network where nothing is planted.
+    assert.is_true((reaches(runner(b, { network_allow = { command } }), command)))
+    b:setup("rm $OUTSIDE/bin/grep")
+    b:run("mkdir -p node_modules/.bin && ln -s $(command -v python3) node_modules/.bin/grep")
+    assert.is_true(b:exists("workspace/node_modules/.bin/grep"))
+    local got, outcome = reaches(runner(b, { network_allow = { command } }), command)
+    assert.is_false(got)
+    assert.matches("no network for grep: here it is .*python3.*, and the configuration means .*/grep", outcome.notices[1])
+    -- Nor by a directory of PATH that one has made a link.
+    b:run("rm -r node_modules/.bin && mkdir n && ln -s $(dirname $(command -v python3)) node_modules/.bin")
+    command[1] = "python3"
+    local r = runner(b, { network_allow = { command } })
+    assert.is_true((reaches(r, command)))
+    b.env.PATH = b.workspace .. "/node_modules/.bin"
+    r = runner(b, { network_allow = { command } })
+    got, outcome = reaches(r, command)
+    assert.is_false(got)
+    assert.matches("nothing that lies outside what commands write", outcome.notices[1], 1, true)
+  end)
+
   it("by the program too", function()
     local b <close> = box.new()
     local command = client(b:listener("tcp", 0).port)
