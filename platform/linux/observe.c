@@ -298,15 +298,28 @@ static bool is_closed_by_mode(const struct found *object, uint64_t wanted)
 	return mode && syscall(SYS_faccessat2, object->fd, "", mode, AT_EMPTY_PATH | AT_EACCESS) < 0 && errno == EACCES;
 }
 
+/* What lies over a hidden file: nobody else makes a file of mode 0 on a read-only mount. */
+static bool is_mask(const struct found *object)
+{
+	struct statvfs mount;
+
+	return S_ISREG(object->st.st_mode) && (object->st.st_mode & 07777) == 0 && object->st.st_size == 0 &&
+	       fstatvfs(object->fd, &mount) == 0 && mount.f_flag & ST_RDONLY;
+}
+
 /* Rights on an object, by the rules, and by its mount where that counts: a device or a FIFO is written through it. */
 static void judge(struct pc_observer *o, const struct found *object, const char *reported, uint64_t wanted)
 {
 	bool is_plain = S_ISREG(object->st.st_mode) || S_ISDIR(object->st.st_mode);
 	uint64_t refused = pc_path_rules_refused(o->rules, object->path, wanted), writes = wanted & ~(uint64_t)READS;
-	bool is_hidden = refused && pc_path_rules_hide(o->rules, object->path);
+	bool is_hidden = pc_path_rules_hide(o->rules, object->path);
 	struct statvfs mount;
 	int error = EACCES;
 
+	/* In a writable tree, and below the run's own /tmp, the rules let a hidden file be read, and the mask alone does not. */
+	if (is_hidden && !refused && is_mask(object))
+		refused = wanted;
+	is_hidden = is_hidden && refused;
 	/* Landlock's own word is had elsewhere; a mask is closed by its mode first. */
 	if (o->keeps == PC_OBSERVES_MOUNTS && !is_hidden)
 		refused = 0;
@@ -328,6 +341,11 @@ static void note_missing(struct pc_observer *o, const char *path, uint64_t wante
 	static const char *const places[] = { "/tmp/", "/var/tmp/", "/dev/shm/" };
 	size_t i;
 
+	/* The way to it is hidden itself, and not there either. */
+	if (path[0] == '/' && pc_path_rules_hide(o->rules, path)) {
+		note(o, path, wanted, wanted, ENOENT);
+		return;
+	}
 	for (i = 0; o->keeps == PC_OBSERVES_ALL && i < sizeof(places) / sizeof(places[0]); i++)
 		if (strncmp(path, places[i], strlen(places[i])) == 0)
 			note(o, path, wanted, 0, ENOENT);
