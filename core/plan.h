@@ -65,7 +65,7 @@ enum pc_op_code {
 	PC_OP_LANDLOCK_PATH,   /* a: path; value: access; OPTIONAL: a path that is gone is skipped */
 	PC_OP_LANDLOCK_PORT,   /* a: port; value: access */
 	PC_OP_SOCKET_TREE,     /* a: path: sockets beneath may be connected to, where connections are mediated */
-	PC_OP_SOCKET_HIDDEN,   /* a: path: but for those beneath this one */
+	PC_OP_SOCKET_HIDDEN,   /* a: path: but for those beneath this one; the innermost of these and those decides */
 	PC_OP_LOOPBACK,	       /* value: addresses of TCP are judged: 1: the run reaches its own; 2: any of the loopback */
 	PC_OP_NAME_ROOT,       /* a: path: below it the absent names stay absent, where making names is mediated */
 	PC_OP_NAME_ABSENT,     /* a: "/" and a name in lower case, "/.vscode/tasks.json" */
@@ -75,9 +75,9 @@ enum pc_op_code {
 	PC_OP_MAP_IDS,
 	PC_OP_LO_UP,
 	PC_OP_MOUNT_PRIVATE,
-	PC_OP_TREE_CLONE,	 /* a: path; slot; OPTIONAL: one that cannot be reached stays where it is */
+	PC_OP_TREE_CLONE,	 /* a: path; slot; OPTIONAL: one that cannot be reached stays where it is; FLEETING */
 	PC_OP_TREE_SET,		 /* slot; value: MOUNT_ATTR_* */
-	PC_OP_TREE_ATTACH,	 /* slot; a: path; OPTIONAL: one that cannot be reached is skipped */
+	PC_OP_TREE_ATTACH,	 /* slot; a: path; OPTIONAL: one that cannot be reached is skipped; FLEETING */
 	PC_OP_MOUNT_SET,	 /* a: path; value: MOUNT_ATTR_*; RECURSIVE */
 	PC_OP_REMOUNT_READ_ONLY, /* a: path; OPTIONAL: as above */
 	PC_OP_TMPFS,		 /* a: path; b: options */
@@ -105,6 +105,8 @@ enum pc_op_code {
 #define PC_OP_OPTIONAL	1u
 #define PC_OP_RECURSIVE 2u
 #define PC_OP_NOTIFY	4u
+/* One of many entries of a directory that others change: gone by now, or another kind of thing, it is left out. */
+#define PC_OP_FLEETING 8u
 
 struct pc_op {
 	uint32_t code;

@@ -87,6 +87,27 @@ local write = {
   },
 }
 
+--- Landlock grants the run's own /tmp whole, what is put back in it included: a read-only mount alone is in the way there.
+local PIPES = "FIFOs of programs outside stay writable in what is put back below /tmp (the home, PATH, readable trees), unless"
+  .. " they were found when the run began"
+
+---@param alternatives procage.Alternative[]
+---@return procage.Alternative[]
+local function with_pipes(alternatives)
+  local list = {}
+  for i, alternative in ipairs(alternatives) do
+    local copy = {}
+    for key, value in pairs(alternative) do
+      copy[key] = value
+    end
+    copy.effect = copy.effect and copy.effect .. "; " .. PIPES or PIPES
+    list[i] = copy
+  end
+  return list
+end
+
+local write_put_back = with_pipes(write)
+
 local truncate = {
   { all = { "landlock-fs" }, needs = { { fact = "landlock_abi", floor = 3 } }, also = { { "mount-tree" } } },
   { all = { "mount-tree" } },
@@ -147,6 +168,18 @@ local hidden_inside = {
   },
   { all = { "landlock-fs" }, gap = "carve", effect = "hidden files inside writable trees can be read and written" },
 }
+
+local WHOLE_REASON = "a tree below /tmp has hidden names among too many others: only a mask hides them, and a rename from"
+  .. " outside takes it away"
+local WHOLE_LIFT = "a home outside /tmp, /var/tmp and /dev/shm"
+
+--- A tree below /tmp that is put back with the hidden names in it.
+local hidden_whole = {}
+for i, all in ipairs({ { "landlock-fs", "mask" }, { "mask" }, { "landlock-fs" } }) do
+  hidden_whole[i] = {
+    all = all, gap = "replace", reason = WHOLE_REASON, effect = REPLACE_EFFECT, lift = WHOLE_LIFT, guard = REPLACE_GUARD,
+  }
+end
 
 local stat = {
   { all = { "mask" } },
@@ -450,7 +483,12 @@ return {
       return profile.read == "all" and read_all or read_list
     end,
   },
-  { clause = "write", alternatives = always(write) },
+  {
+    clause = "write",
+    alternatives = function(profile)
+      return profile.put_back and write_put_back or write
+    end,
+  },
   { clause = "truncate", alternatives = always(truncate) },
   { clause = "metadata", alternatives = always(metadata) },
   { clause = "device_ioctl", alternatives = always(device_ioctl) },
@@ -460,7 +498,10 @@ return {
       if #profile.hidden == 0 then
         return nothing("nothing is hidden")
       end
-      return hides_inside(profile) and hidden_inside or hidden_outside
+      if hides_inside(profile) then
+        return hidden_inside
+      end
+      return profile.put_back_whole and hidden_whole or hidden_outside
     end,
   },
   {

@@ -36,7 +36,7 @@ for i, name in ipairs(NAMES) do
   CODES[name] = i - 1
 end
 
-local FLAGS = { optional = 1, recursive = 2, notify = 4 }
+local FLAGS = { optional = 1, recursive = 2, notify = 4, fleeting = 8 }
 
 --- Texts that differ from run to run, in the order of enum pc_run_text.
 M.run_text = { directory = 0, tmp = 1, var_tmp = 2, shm = 3, cwd = 4 }
@@ -96,6 +96,7 @@ end
 ---@field optional? boolean
 ---@field recursive? boolean
 ---@field notify? boolean
+---@field fleeting? boolean
 
 ---@param name string  an operation of core/plan.h
 ---@param op? procage.FlatOp
@@ -103,7 +104,7 @@ function Flat:add(name, op)
   op = op or {}
   local code = CODES[name] or error(name)
   local flags = (op.optional and FLAGS.optional or 0) | (op.recursive and FLAGS.recursive or 0)
-    | (op.notify and FLAGS.notify or 0)
+    | (op.notify and FLAGS.notify or 0) | (op.fleeting and FLAGS.fleeting or 0)
   local a, b = argument(self, op.a), argument(self, op.b)
   self.ops[#self.ops + 1] = pack(OP, code, flags, a, b, op.slot or 0, 0, op.value or 0)
   self.count = self.count + 1

@@ -131,4 +131,17 @@ M.trusted = {
 --- What a commit writes of a common directory from a linked worktree.
 M.shared = { "objects", "refs", "logs" }
 
+--- What the command needs to see for git to work. A .git file that nothing vouches for names what its writer wanted to see.
+---@param found procage.Git
+---@return string[]
+function M.trees(found)
+  if not found.is_linked then
+    return { found.root, found.directory }
+  elseif found.is_genuine then
+    return { found.root, found.directory, found.common }
+  end
+  -- A submodule's directory lies with its superproject; a commondir in it would lead where its writer wanted.
+  return found.is_submodule and { found.root, found.directory } or { found.root }
+end
+
 return M

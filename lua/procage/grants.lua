@@ -94,7 +94,7 @@ end
 ---@param hidden procage.Hidden[]
 ---@param visible string[]
 ---@return procage.Denied
-local function index(denied, hidden, visible)
+function M.index(denied, hidden, visible)
   local folded, exact = {}, {}
   for i, name in ipairs(denied) do
     folded[i] = fold(name)
@@ -115,7 +115,7 @@ end
 --- (mode 0711): then the names that are known, or nobody's home would be readable there.
 ---@return string[] names
 ---@return table<string, string> kinds
-local function entries_of(denied, tree)
+function M.entries_of(denied, tree)
   local listed, listed_kinds, message = disk.names(tree)
   if not message then
     return listed, listed_kinds
@@ -126,6 +126,16 @@ local function entries_of(denied, tree)
     names[#names + 1] = kinds[name] and name or nil
   end
   return names, kinds
+end
+
+--- Whether a name in a directory looks like a copy of a hidden file there.
+---@param denied procage.Denied
+---@param directory string
+---@param name string
+---@return boolean
+function M.is_copy_of_hidden(denied, directory, name)
+  local files = denied.files[directory]
+  return files ~= nil and is_copy(name, files)
 end
 
 local GRANTED = { file = true, directory = true, socket = true }
@@ -141,7 +151,7 @@ local function expand(rules, denied, tree, access, stamps)
   end
   stamps[tree] = disk.mark(tree)
   local prefix, hidden_files = tree == "/" and "/" or tree .. "/", denied.files[tree]
-  local names, kinds = entries_of(denied, tree)
+  local names, kinds = M.entries_of(denied, tree)
   for _, name in ipairs(names) do
     local child = prefix .. name
     local child_spelled = fold(child)
@@ -175,13 +185,13 @@ function M.rules(profile, survey, rights, has_mounts)
   end
   table.move(hidden, 1, #hidden, #closed + 1, closed)
 
-  local everywhere = index(closed, survey.hidden, survey.visible)
+  local everywhere = M.index(closed, survey.hidden, survey.visible)
   local trees = profile.read == "all" and { "/" } or profile.read
   for _, tree in ipairs(trees) do
     rules[#rules + 1] = { path = tree, access = rights.list, optional = tree ~= "/" }
     expand(rules, everywhere, tree, rights.read, survey.stamps)
   end
-  local only_hidden = #survey.put_back > 0 and index(hidden, survey.hidden, survey.visible)
+  local only_hidden = #survey.put_back > 0 and M.index(hidden, survey.hidden, survey.visible)
   for _, tree in ipairs(survey.read) do
     rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
     expand(rules, everywhere, tree, rights.read, survey.stamps)

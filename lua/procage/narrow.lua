@@ -229,7 +229,7 @@ function rules.unconfined(base, wanted)
 end
 
 --- What fit fills in is nobody's to ask for.
-for _, field in ipairs({ "missing", "unenforced", "mechanisms", "tmp_path" }) do
+for _, field in ipairs({ "missing", "put_back", "put_back_whole", "unenforced", "mechanisms", "tmp_path" }) do
   rules[field] = function(base, wanted)
     if type(wanted) == "table" and #wanted == 0 then
       return base

@@ -174,14 +174,19 @@ end
 local function write_socket_trees(out, profile, survey, uses)
   -- In a shared temporary directory a path does not tell the run's own sockets from those of others: masks over the others do.
   local writable = uses["socket-masks"] and survey.write or survey.reach
-  for _, trees in ipairs({ writable, profile.sockets }) do
-    for _, at in ipairs(trees) do
-      out:add("socket_tree", { a = at })
-    end
-  end
+  local hidden = {}
   for _, entry in ipairs(survey.hidden) do
     if path.resolved_tree_of(entry.path, survey.write) or path.resolved_tree_of(entry.path, profile.sockets) then
       out:add("socket_hidden", { a = entry.path })
+      hidden[#hidden + 1] = entry.path
+    end
+  end
+  for _, trees in ipairs({ writable, profile.sockets }) do
+    for _, at in ipairs(trees) do
+      -- The innermost tree decides, but what is hidden wins over whatever is granted in it.
+      if not path.resolved_tree_of(at, hidden) then
+        out:add("socket_tree", { a = at })
+      end
     end
   end
   if profile.tmp ~= "private" then
@@ -192,6 +197,10 @@ local function write_socket_trees(out, profile, survey, uses)
   end
   for _, name in ipairs(survey.covered) do
     out:add("socket_tree", { a = name })
+  end
+  -- What is the host's in there is not the run's own.
+  for _, name in ipairs(survey.put_back) do
+    out:add("socket_hidden", { a = name })
   end
 end
 

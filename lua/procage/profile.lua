@@ -49,6 +49,8 @@ local path = require("procage.path")
 ---@field lift string[]  built-in refusals that the operator re-opened
 ---@field unconfined? string  why nothing shall be confined at all (the off policy)
 ---@field missing? string[]  hidden paths in package caches that do not exist, filled in by resolve
+---@field put_back? string[]  trees of the host's below the run's own /tmp, likewise
+---@field put_back_whole? string[]  those of them that are as they are, hidden names and all, likewise
 ---@field unenforced string[]  gap ids, filled in by fit
 ---@field mechanisms? string[]  filled in by fit
 ---@field tmp_path? string  only in the fitted profile given to a helper
@@ -219,6 +221,8 @@ local schema = {
   { name = "lift", check = check.list(check.text), shape = LIST, absent = {} },
   { name = "unconfined", check = check.text },
   { name = "missing", check = paths, shape = LIST },
+  { name = "put_back", check = paths, shape = LIST },
+  { name = "put_back_whole", check = paths, shape = LIST },
   { name = "unenforced", check = ids, shape = LIST, absent = {} },
   { name = "mechanisms", check = check.list(check.text), shape = LIST },
   { name = "tmp_path", check = check.path },

@@ -5,7 +5,10 @@
 
 local core = require("procage.core")
 local disk = require("procage.disk")
+local git = require("procage.git")
+local lists = require("procage.list")
 local path = require("procage.path")
+local put_back = require("procage.put_back")
 local user_git = require("procage.user_git")
 
 local M = {}
@@ -272,6 +275,12 @@ local function resolve_read(profile)
   return path.outermost(resolve_list(wanted))
 end
 
+--- Those that the command needs to see wherever they lie.
+local function trees_to_see(profile, context)
+  local found = git.governing(profile.workspace)
+  return lists.append(lists.append({}, context.visible), found and git.trees(found) or {})
+end
+
 ---@param profile procage.Profile  as a policy built it; changed
 ---@param context table
 ---@return procage.Profile? profile
@@ -292,6 +301,7 @@ function M.profile(profile, context)
     profile.read = resolve_read(profile)
   end
   profile.sockets = resolve_list(profile.sockets)
+  put_back.note(profile, trees_to_see(profile, context))
   return profile, notices
 end
 

@@ -10,6 +10,7 @@ local lists = require("procage.list")
 local mounts = require("procage.mounts")
 local path = require("procage.path")
 local plants = require("procage.git_plants")
+local put_back_room = require("procage.put_back")
 local sockets = require("procage.sockets")
 
 local git_programs, ignored, user_git = later("procage.git_programs"), later("procage.ignored"), later("procage.user_git")
@@ -35,6 +36,8 @@ local MAX_PROTECTED = 2000
 ---@field links table<string, boolean>  those of them that are symbolic links
 ---@field covered string[]  host directories that the private tmp covers
 ---@field put_back string[]  readable trees beneath covered ones
+---@field stand_ins table<string, procage.StandIn[]>  of those that hold hidden names
+---@field pipes { path: string, kind: string }[]  FIFOs and sockets found in put-back trees
 ---@field shared_tmp table<string, boolean>  writable trees that the user's other programs keep temporary files in
 ---@field read string[]  readable trees beside the profile's
 ---@field reach string[]  writable trees whose sockets can be reached, whoever bound them
@@ -162,25 +165,6 @@ local function survey_hidden(survey, profile, context)
   hide_linked(survey, hiding, context)
 end
 
---- Host directories that the run's own ones take the place of. A writable tree at or above one wins: it was asked for.
-local function survey_covered(survey, profile)
-  if profile.tmp ~= "private" then
-    return
-  end
-  local own = { "/tmp", "/var/tmp", "/dev/shm" }
-  for _, name in ipairs(own) do
-    local kind = disk.kind(name)
-    local target = kind == "link" and disk.resolve(name) or name
-    if kind == "directory" and not path.resolved_tree_of(name, survey.write) then
-      survey.covered[#survey.covered + 1] = name
-    elseif kind == "link" and not path.resolved_tree_of(target, own) and not path.resolved_tree_of(target, survey.write) then
-      -- A link to another of them (/var/tmp to /tmp, on some systems) is covered where it leads.
-      note(survey, "procage: %s leads to %s, which the run's own does not take the place of: what lies there can be read", name,
-        target)
-    end
-  end
-end
-
 --- Files of /proc that show the kernel's memory, where this kernel has them.
 local function survey_kernel_memory(survey)
   for _, name in ipairs({ "/proc/kcore", "/proc/kmsg" }) do
@@ -190,36 +174,21 @@ local function survey_kernel_memory(survey)
   end
 end
 
---- Whether a profile gives a path to be read at all, were it not covered.
-local function is_readable(profile, name)
-  return profile.read == "all" or path.resolved_tree_of(name, profile.read) ~= nil
+local function is_hidden(survey, name)
+  for _, entry in ipairs(survey.hidden) do
+    if path.lies_in(name, entry.path) then
+      return true
+    end
+  end
+  return false
 end
 
---- Puts back a readable tree that a private directory would cover.
+--- Puts back a readable tree that a private directory would cover. What is hidden stays away.
 local function put_back(survey, profile, tree)
-  local resolved, exists = disk.resolve(tree)
-  if
-    exists
-    and is_readable(profile, resolved)
-    and path.resolved_tree_of(resolved, survey.covered)
-    and not lists.set(survey.covered)[resolved]
-    and not path.resolved_tree_of(resolved, survey.write)
-    -- A command may have made a link of what stands in a writable tree: it would choose what the next run sees.
-    and not disk.leads_through(tree, survey.write)
-  then
+  local resolved, exists = put_back_room.place(profile, tree, survey.covered, survey.write)
+  if resolved and exists and not is_hidden(survey, resolved) then
     survey.put_back[#survey.put_back + 1] = resolved
   end
-end
-
---- What the command needs to see for git to work. A .git file that nothing vouches for names what its writer wanted to see.
-local function trees_of_git(found)
-  if not found.is_linked then
-    return { found.root, found.directory }
-  elseif found.is_genuine then
-    return { found.root, found.directory, found.common }
-  end
-  -- A submodule's directory lies with its superproject; a commondir in it would lead where its writer wanted.
-  return found.is_submodule and { found.root, found.directory } or { found.root }
 end
 
 --- What links in a kept directory lead to (a hook to a script beside the sources) is run by its name there.
@@ -615,6 +584,8 @@ local function look(profile, visible, context, mount_text)
     context = context,
     covered = {},
     put_back = {},
+    stand_ins = {},
+    pipes = {},
     sockets = {},
     kernel_memory = {},
     mount_text = mount_text,
@@ -630,7 +601,12 @@ local function look(profile, visible, context, mount_text)
   survey.write = path.outermost(survey.write)
   survey.shared_tmp = shared_tmp(profile, context)
   survey_hidden(survey, profile, context)
-  survey_covered(survey, profile)
+  local leading
+  survey.covered, leading = put_back_room.covered(profile, survey.write)
+  for _, each in ipairs(leading) do
+    local text = "procage: %s leads to %s, which the run's own does not take the place of: what lies there can be read"
+    note(survey, text, each.name, each.target)
+  end
   survey_kernel_memory(survey)
   survey_read_only(survey, profile)
   survey_ignored(survey, profile, context or { env = {}, home = "/" })
@@ -639,7 +615,7 @@ local function look(profile, visible, context, mount_text)
   for _, tree in ipairs(visible) do
     put_back(survey, profile, tree)
   end
-  for _, tree in ipairs(found and trees_of_git(found) or {}) do
+  for _, tree in ipairs(found and git.trees(found) or {}) do
     put_back(survey, profile, tree)
     survey.visible[#survey.visible + 1] = tree
   end
@@ -677,6 +653,8 @@ local function look(profile, visible, context, mount_text)
   if unknown and lists.has(profile.mechanisms or {}, "socket-masks") then
     note(survey, "procage: which sockets are bound cannot be told, so those outside of /run are not covered: %s", unknown)
   end
+  put_back_room.survey_stand_ins(survey, profile)
+  survey.pipes = put_back_room.find_pipes(survey, reachable)
   survey.watch = {
     roots = roots,
     names = watched,

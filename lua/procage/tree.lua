@@ -121,7 +121,7 @@ local DEVICE_LINKS = {
 }
 
 function Writer:make_dev(devices, shm, has_devpts)
-  self.flat:add("tmpfs", { a = "/dev", b = "mode=0755,size=64k,nr_inodes=64" })
+  self.flat:add("tmpfs", { a = "/dev", b = "mode=0755,size=64k,nr_inodes=256" })
   for _, device in ipairs(devices) do
     self.flat:add("make_file", { a = "/dev/" .. device.name, value = 438 }) -- 0666
     self:attach(device.slot, "/dev/" .. device.name)
@@ -198,7 +198,7 @@ end
 
 --- Masks, but not one beneath another, and none on what a private directory covers unless it was put back.
 ---@param survey procage.Survey
----@return { path: string, kind: string }[]
+---@return { path: string, kind: string }[]  kind: of what is hidden, or "socket" or "fifo"
 function M.to_mask(survey)
   local visible = {}
   for _, list in ipairs({ survey.put_back, survey.write }) do
@@ -227,6 +227,11 @@ function M.to_mask(survey)
   for _, name in ipairs(survey.sockets) do
     if not is_covered(name) and not path.resolved_tree_of(name, masked) and not path.lies_in(name, "/dev") then
       outer[#outer + 1] = { path = name, kind = "socket" }
+    end
+  end
+  for _, entry in ipairs(survey.pipes) do
+    if not path.resolved_tree_of(entry.path, masked) then
+      outer[#outer + 1] = entry
     end
   end
   return outer
@@ -297,8 +302,8 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
   M.close_dev(writer)
 end
 
---- Outer trees first, so that an inner one lies on top; readable ones lose the right to write on the way.
-function M.put_back(writer, readable, writable, covers, survey)
+--- Outer trees first, so that an inner one lies on top.
+local function by_depth(readable, writable)
   local entries = {}
   for _, entry in ipairs(readable) do
     entries[#entries + 1] = { path = entry.path, slot = entry.slot, is_readable = true }
@@ -311,6 +316,85 @@ function M.put_back(writer, readable, writable, covers, survey)
     end
     return a.path < b.path
   end)
+  return entries
+end
+
+--- The directories in the run's own /tmp on the way to what is put back, kept from being moved away or written to: the run owns
+--- them, and what is closed is told by its path.
+function Writer:seal(points, covers)
+  local is_sealed = {}
+  for _, point in ipairs(points) do
+    local root = path.resolved_tree_of(point, covers)
+    local top = root and path.join(root, (point:sub(#root + 2):match("^[^/]+")))
+    if top and top ~= point and not is_sealed[top] then
+      is_sealed[top] = true
+      self:bind_read_only(top, top, NOSUID | NODEV | NOEXEC)
+    end
+  end
+end
+
+--- A readable tree loses the right to write on the way; before mount_setattr each mount in it by its name.
+function Writer:attach_read_only(slot, from, at, mounts)
+  if self.has_setattr then
+    self.flat:add("tree_set", { slot = slot, value = RDONLY | NODEV })
+  end
+  self:attach(slot, at)
+  if not self.has_setattr then
+    self.flat:add("remount_read_only", { a = at })
+    for _, mount in ipairs(mounts) do
+      if mount.point ~= from and path.lies_in(mount.point, from) then
+        self.flat:add("remount_read_only", { a = at .. mount.point:sub(#from + 1), optional = true })
+      end
+    end
+  end
+end
+
+--- A directory of the run's in place of a tree: what is granted in it is mounted there entry by entry; nothing else is there.
+---@param entry { path: string, slot: integer }
+---@param stand_in procage.StandIn[]
+---@param inside { path: string }[]  writable trees in it, attached later
+function Writer:stand_in(entry, stand_in, inside, survey)
+  self.staged = (self.staged or 0) + 1
+  local staging = "/dev/.mask/staged-" .. self.staged
+  self.flat:add("make_dir", { a = staging, value = 448 })
+  self:attach_read_only(entry.slot, entry.path, staging, survey.mounts)
+
+  local nodes = 2 * #stand_in + 256 + 32 * #inside
+  self.flat:add("tmpfs", { a = entry.path, b = ("mode=%04o,size=64k,nr_inodes=%d"):format(stand_in[1].mode, nodes) })
+  local is_made = {}
+  for i, each in ipairs(stand_in) do
+    is_made[each.path] = true
+    if each.kind == "link" then
+      self.flat:add("make_link", { a = each.path, b = each.target })
+    elseif each.kind == "file" then
+      self.flat:add("make_file", { a = each.path, value = 256 }) -- 0400
+    elseif i > 1 then
+      self.flat:add("make_dir", { a = each.path, value = each.mode or 448 }) -- 0700
+    end
+  end
+  for _, tree in ipairs(inside) do
+    if not is_made[tree.path] then
+      self:make_point(tree.path, survey.kinds[tree.path] or "directory", { entry.path })
+    end
+    is_made[tree.path] = "writable"
+  end
+  if self.has_setattr then
+    self.flat:add("mount_set", { a = entry.path, value = RDONLY })
+  else
+    self.flat:add("remount_read_only", { a = entry.path })
+  end
+  for _, each in ipairs(stand_in) do
+    if (each.kind == "file" or each.kind == "directory") and is_made[each.path] ~= "writable" then
+      local slot = self:take_slot()
+      self.flat:add("tree_clone", { a = staging .. each.path:sub(#entry.path + 1), slot = slot, fleeting = true })
+      self.flat:add("tree_attach", { a = each.path, slot = slot, fleeting = true })
+      self.free[#self.free + 1] = slot
+    end
+  end
+end
+
+function M.put_back(writer, readable, writable, covers, survey)
+  local entries, points = by_depth(readable, writable), {}
   for _, entry in ipairs(entries) do
     -- Inside a tree that was put back the point is there already.
     local done = false
@@ -319,13 +403,22 @@ function M.put_back(writer, readable, writable, covers, survey)
     end
     if not done then
       writer:make_point(entry.path, survey.kinds[entry.path] or "directory", covers)
+      points[#points + 1] = entry.path
     end
-    if entry.is_readable and writer.has_setattr then
-      writer.flat:add("tree_set", { slot = entry.slot, value = RDONLY | NODEV })
-    end
-    writer:attach(entry.slot, entry.path)
-    if entry.is_readable and not writer.has_setattr then
-      writer.flat:add("remount_read_only", { a = entry.path })
+  end
+  writer:seal(points, covers)
+  for _, entry in ipairs(entries) do
+    local stand_in = entry.is_readable and survey.stand_ins[entry.path]
+    if stand_in then
+      local inside = {}
+      for _, other in ipairs(writable) do
+        inside[#inside + 1] = path.lies_in(other.path, entry.path) and other or nil
+      end
+      writer:stand_in(entry, stand_in, inside, survey)
+    elseif entry.is_readable then
+      writer:attach_read_only(entry.slot, entry.path, entry.path, survey.mounts)
+    else
+      writer:attach(entry.slot, entry.path)
     end
   end
 end
@@ -345,7 +438,8 @@ function M.late_rules(flat, profile, host, uses, covers, rights)
     flat:add("landlock_late", { a = "/dev/pts", value = rights.device })
   end
   for _, name in ipairs(covers) do
-    flat:add("landlock_late", { a = name, value = rights.write | rights.unix })
+    -- Sockets that the run binds it reaches anyway; others are in what is put back, beneath this rule.
+    flat:add("landlock_late", { a = name, value = rights.write & ~rights.unix })
   end
 end
 

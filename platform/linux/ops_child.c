@@ -19,10 +19,12 @@
 #define E_NOENT		 2
 #define E_ACCES		 13
 #define E_EXIST		 17
+#define E_NOTDIR	 20
 #define E_ISDIR		 21
 #define E_INVAL		 22
 #define E_PIPE		 32
 #define E_NAMETOOLONG	 36
+#define E_LOOP		 40
 #define E_STALE		 116
 
 struct walk {
@@ -76,6 +78,13 @@ static bool is_needless(const struct pc_op *op, int rc)
 	return op->flags & PC_OP_OPTIONAL && (rc == -E_NOENT || rc == -E_ACCES);
 }
 
+/* What the plan saw in a directory of others' may be gone by now, or be a link, or a file where a directory was. */
+static bool has_passed(const struct pc_op *op, int rc)
+{
+	return op->flags & PC_OP_FLEETING &&
+	       (rc == -E_NOENT || rc == -E_ACCES || rc == -E_NOTDIR || rc == -E_LOOP || rc == -E_INVAL);
+}
+
 /*
  * An optional tree is left out when the way to it is closed to the run's user, capabilities over his own files included: the
  * command, without them, cannot reach it either. One that is gone is no such thing: then the plan is old.
@@ -85,7 +94,7 @@ static int clone_tree(struct walk *walk, const struct pc_op *op, const char *pat
 	int fd = pc_tree_clone(path);
 
 	walk->tree[op->slot] = fd;
-	if (fd >= 0 || (op->flags & PC_OP_OPTIONAL && fd == -E_ACCES))
+	if (fd >= 0 || (op->flags & PC_OP_OPTIONAL && fd == -E_ACCES) || has_passed(op, fd))
 		return 0;
 	return fd;
 }
@@ -98,7 +107,7 @@ static int attach_tree(const struct walk *walk, const struct pc_op *op, const ch
 		return 0;
 	rc = pc_tree_attach(walk->tree[op->slot], path);
 	pc_sys_close(walk->tree[op->slot]);
-	return is_needless(op, rc) ? 0 : rc;
+	return is_needless(op, rc) || has_passed(op, rc) ? 0 : rc;
 }
 
 static int remount_read_only(const struct pc_op *op, const char *path)
@@ -322,7 +331,7 @@ static int open_null_stdin(void)
 	return (int)pc_sys3(__NR_dup3, fd, 0, 0);
 }
 
-enum { E_NOEXEC = 8, E_NOTDIR = 20, E_LOOP = 40 };
+enum { E_NOEXEC = 8 };
 
 static int exec_path(const struct pc_image *image, uint64_t program)
 {

@@ -79,13 +79,14 @@ static long receive(int fd, struct job *job)
 	return rc;
 }
 
-static bool starts_with_tree(const char *path, const char *tree)
+/* The length of `tree` when `path` is it or lies in it, else 0. */
+static size_t tree_size(const char *path, const char *tree)
 {
-	while (*tree && *path == *tree) {
-		path++;
-		tree++;
-	}
-	return !*tree && (*path == '\0' || *path == '/');
+	size_t size = 0;
+
+	while (tree[size] && path[size] == tree[size])
+		size++;
+	return !tree[size] && (path[size] == '\0' || path[size] == '/') ? size : 0;
 }
 
 /* "/proc/self/fd/N" and its length. */
@@ -121,36 +122,43 @@ static int path_of(int fd, char *path)
 	return 0;
 }
 
-static bool is_in_granted(const struct pc_image *image, const char *path)
+/* The length of the longest of the granted trees that `path` lies in; 0: it lies in none. */
+static size_t innermost_granted(const struct pc_image *image, const char *path)
 {
 	const uint64_t *trees = pc_image_at(image, image->socket_trees_offset);
+	size_t longest = 0, size;
 	uint32_t i;
 
-	for (i = 0; i < image->socket_trees; i++)
-		if (starts_with_tree(path, pc_image_at(image, trees[i])))
-			return true;
-	return false;
+	for (i = 0; i < image->socket_trees; i++) {
+		size = tree_size(path, pc_image_at(image, trees[i]));
+		longest = size > longest ? size : longest;
+	}
+	return longest;
 }
 
-/* However it is spelled: what grants is taken to the letter, what refuses is not. */
-static bool is_in_hidden(const struct pc_image *image, const char *path)
+/* The same of the closed ones, however `path` is spelled: what grants is taken to the letter, what refuses is not. */
+static size_t innermost_closed(const struct pc_image *image, const char *path)
 {
 	const uint64_t *trees = pc_image_at(image, image->socket_hidden_offset);
+	size_t longest = 0, size;
 	const char *rest;
 	uint32_t i;
 
 	for (i = 0; i < image->socket_hidden; i++) {
 		rest = pc_fold_after(path, pc_image_at(image, trees[i]));
-		if (rest && (!*rest || *rest == '/'))
-			return true;
+		size = rest && (!*rest || *rest == '/') ? (size_t)(rest - path) : 0;
+		longest = size > longest ? size : longest;
 	}
-	return false;
+	return longest;
 }
 
-/* What is hidden wins: a mask keeps it where there are mounts, this everywhere. */
+/*
+ * The innermost tree decides, since each may hold others: the run's own /tmp the user's home, a home the workspace. Of one that
+ * is on both lists the closed one.
+ */
 static bool is_granted(const struct pc_image *image, const char *path)
 {
-	return is_in_granted(image, path) && !is_in_hidden(image, path);
+	return innermost_granted(image, path) > innermost_closed(image, path);
 }
 
 /* ---- connecting ----------------------------------------------------------------------------------------------------------- */
