@@ -160,6 +160,7 @@ static void is_not_dumpable(void)
 	use_all();
 	compare_states();
 	CHECK(prctl(PR_GET_DUMPABLE) == 0);
+	_exit(0);
 }
 
 /* ---- Children --------------------------------------------------------------------------------------------------------------- */
