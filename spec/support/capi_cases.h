@@ -61,6 +61,9 @@ static char workspace[256], outside[256];
 /* Runs have their successors started ahead. */
 static int is_prepared;
 
+/* The environment that commands start from; NULL: this process's. */
+static const char *const *load_env;
+
 static inline procage_policy *load(const char *config)
 {
 	struct procage_load how = {
@@ -71,6 +74,7 @@ static inline procage_policy *load(const char *config)
 
 	how.workspace = workspace;
 	how.home = getenv("HOME");
+	how.env = load_env;
 	must(procage_load(runtime, &how, &made, &error), &error, __LINE__);
 	return made;
 }
