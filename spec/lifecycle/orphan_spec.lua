@@ -15,14 +15,14 @@ end
 local OPTIONS = { host_env = { ASAN_OPTIONS = "detect_leaks=0" } }
 
 --- `line`: a shell line that has its environment already, and starts the host.
-local function try(b, line, is_plain)
+local function try(b, line, is_plain, cwd)
   local command = ("exec %s %s%s -- %s"):format(
     box.quote(orphan),
     is_plain and "--plain " or "",
     box.quote(b:path("workspace/ran")),
     line
   )
-  local result = b:run_unconfined(command, { timeout_ms = 120000 })
+  local result = b:run_unconfined(command, { timeout_ms = 120000, cwd = cwd })
   if result.status == 77 then
     box.skip(result.stderr)
   end
@@ -47,6 +47,27 @@ describe("a command whose host is killed before it is executed", function()
   it("never runs, of `procage-lua run`", function()
     local b <close> = box.new(OPTIONS)
     assert_held(try(b, b:cli_line({ "-q" }, { "/usr/bin/touch", "ran" })))
+  end)
+
+  it("never runs, of a host that has started the run ahead", function()
+    local b <close> = box.new(OPTIONS)
+    local ok, message, code = assert(b:policy()):prepare()
+    if not ok and code == 95 then
+      box.skip(message)
+    end
+    local interpreter = arg[-1] or "lua5.4"
+    for i = -1, -20, -1 do
+      interpreter = arg[i] or interpreter
+    end
+    local file = b:write("outside/host.lua", ([[
+package.path, package.cpath = %q, %q
+local policy = assert(require("procage").policy.load("speccoder", {}, { root = %q, home = %q }))
+assert(policy:prepare())
+assert(policy:run({ "/usr/bin/touch", "ran" }))
+policy:close()
+]]):format(package.path, package.cpath, b.workspace, b.home))
+    -- The modules' path may be relative to where the tests run.
+    assert_held(try(b, box.quote_all({ interpreter, file }), false, box.shell("pwd -P")))
   end)
 
   it("never runs, of the parent of a wrapped tree", function()

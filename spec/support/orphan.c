@@ -158,18 +158,30 @@ static bool note_point(struct trial *trial, struct task *task)
 	return true;
 }
 
+/* A host that starts runs ahead has more than one. */
+static bool is_init(pid_t pid)
+{
+	char path[40], target[64];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	size = readlink(path, target, sizeof(target) - 1);
+	target[size > 0 ? size : 0] = '\0';
+	return strstr(target, "memfd:procage-init") != NULL;
+}
+
 static void note_exec(struct trial *trial, struct task *task)
 {
 	if (task->role == HOST)
 		return;
-	if (!trial->is_plain && !trial->init_exec) {
+	if (is_init(task->tid)) {
 		task->role = INIT;
-		trial->init_exec = trial->points;
-		trial->init_from = task->first_point;
+		if (!trial->init_exec) {
+			trial->init_exec = trial->points;
+			trial->init_from = task->first_point;
+		}
 		return;
 	}
-	if (task->role == INIT)
-		return;
 	task->role = COMMAND;
 	trial->was_executed = true;
 	trial->was_executed_late = trial->host_is_dead;
