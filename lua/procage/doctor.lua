@@ -246,7 +246,7 @@ local function variables_for(t, caller)
     end
   end
   variables.HOME, variables[trees.VARIABLE] = t.home, t.secret
-  variables.PATH = t.programs .. ":" .. (caller.PATH or "/usr/bin:/bin")
+  variables.PATH = t.programs .. ":" .. (caller.PATH or "/usr/bin:/bin") .. (t.below and ":" .. t.below or "")
   return variables
 end
 

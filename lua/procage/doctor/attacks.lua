@@ -25,7 +25,8 @@ local M = {}
 --- In the order in which they are made and shown.
 local ORDER = {
   "hidden", "hidden_inside", "ignored", "stat", "read", "write", "truncate", "metadata", "git", "handoff",
-  "handoff_absent", "tmp", "network", "families", "sockets", "abstract", "env", "signals", "processes", "descriptors",
+  "handoff_absent", "tmp", "put_back",
+  "network", "families", "sockets", "abstract", "env", "signals", "processes", "descriptors",
   "namespaces", "setuid", "keys", "terminals", "left_behind", "ipc", "kernel", "devices",
 }
 

@@ -15,6 +15,7 @@ M.VARIABLE = "PROCAGE_DOCTOR_TOKEN"
 ---@field home string
 ---@field outside string  neither: nothing of it is the run's
 ---@field programs string  an entry of PATH
+---@field below? string  an entry of PATH too, below /tmp
 ---@field mark string  a word of the helper's command line
 ---@field is_control boolean
 ---@field appeared table<string, true>  hand-off files that the run made and that were moved away
@@ -168,6 +169,9 @@ function Tree:close()
   for _, name in ipairs(self.files) do
     os.remove(name)
   end
+  if self.below then
+    core.remove_tree(self.below)
+  end
 end
 
 --- A file elsewhere that is removed when the tree is closed; whoever makes it.
@@ -207,6 +211,9 @@ function M.new(root, is_control)
     files = {},
     appeared = {},
   }, Tree)
+  local below = "/tmp/procage-doctor-" .. M.token()
+  -- For a while nobody's but this user's; where /tmp refuses, what lies below it is not attacked.
+  self.below = core.make_dir(below, 448) and below or nil -- 0700
   for _, name in ipairs({ root, self.workspace, self.home, self.outside, self.programs }) do
     self:make_directory(name)
   end

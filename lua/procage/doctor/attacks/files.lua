@@ -131,6 +131,42 @@ M.metadata = {
   end,
 }
 
+M.put_back = {
+  about = "what is put back below the run's own /tmp: writing in it, its sockets, its FIFOs",
+  unclaimed = function(c)
+    if not c.is_off and (c.profile.tmp == "shared" or c:may_write("/tmp")) then
+      return "allowed by the profile: /tmp is the host's"
+    end
+    return c:gap("write")
+  end,
+  attacks = function(t, c, add)
+    if not t.below then
+      return
+    end
+    for _, row in ipairs({ { "write", "over a file" }, { "replace", "by a rename over it" } }) do
+      local text = trees.token()
+      local file = t:write(t.below .. "/" .. row[1], "old")
+      add(row[2], { row[1], file, text, t.workspace .. "/" .. text }, shows.holds(file, text))
+    end
+    local text = trees.token()
+    add("a new file", { "create", t.below .. "/new", text }, shows.holds(t.below .. "/new", text))
+    if not c:gap("metadata") then
+      local file = t:write(t.below .. "/mode")
+      add("the mode of a file", { "chmod", file, "741" }, function()
+        return core.stat(file).mode & 511 == 481 -- 0741
+      end)
+    end
+    local fifo, word = t:keep("fifo", t.below .. "/fifo"), trees.token()
+    if fifo then
+      add("into a FIFO", { "write", t.below .. "/fifo", word }, shows.came(t, fifo, word))
+    end
+    local socket, told = not c:gap("sockets") and t:keep("stream", t.below .. "/stream"), trees.token()
+    if socket then
+      add("over a socket", { "unix", "stream", t.below .. "/stream", told }, shows.came(t, socket, told))
+    end
+  end,
+}
+
 M.tmp = {
   about = "the host's /tmp, /var/tmp and /dev/shm",
   unclaimed = function(c)
