@@ -30,7 +30,9 @@ static int entries(const char *of)
 	DIR *directory = opendir(of);
 	int found = 0;
 
-	while (directory && readdir(directory))
+	if (!directory)
+		return -1;
+	while (readdir(directory))
 		found++;
 	closedir(directory);
 	return found - 3; /* ".", ".." and its own */
