@@ -2,14 +2,18 @@
 
 local config_room = require("procage.config")
 local core = require("procage.core")
+local declared = require("procage.declared")
 local environ = require("procage.environ")
+local extensions = require("procage.extensions")
 local fit = require("procage.fit")
 local hosts = require("procage.host")
 local json = require("procage.json")
 local lists = require("procage.list")
 local path_text = require("procage.path")
 local policy_room = require("procage.policy")
+local profiles = require("procage.runner.profile")
 local resolve = require("procage.resolve")
+local script = require("procage.script")
 local spettro = require("procage.spettro")
 
 local M = {}
@@ -27,13 +31,74 @@ end
 ---@param name string  a shipped policy or a file
 ---@param config procage.Config
 ---@param context procage.Context
+---@param given? table  what of the configuration somebody wrote
 ---@return string[] problems
-local function policy_problems(name, config, context)
-  local profile, message, _, problems = policy_room.build_profile(name, config, context, { real_path = core.real_path })
+local function policy_problems(name, config, context, given)
+  local profile, message, _, problems = policy_room.build_profile(name, config, context, {
+    real_path = core.real_path,
+    given = given,
+  })
   if profile then
     return {}
   end
   return problems or { message }
+end
+
+local PATH_KEYS = { "writable", "hidden", "read_only", "readable", "sockets" }
+
+--- A message about a path, with the key that names it before it.
+---@param message string
+---@param config procage.Config
+---@param home string
+---@return string
+local function keyed(message, config, home)
+  for _, key in ipairs(PATH_KEYS) do
+    for i, item in ipairs(config[key]) do
+      local place = path_text.expand_home(item, home)
+      if message:find(" " .. place .. ":", 1, true) or message:find(" in " .. place .. ",", 1, true) then
+        return ("%s[%d]: %s"):format(key, i, message)
+      end
+    end
+  end
+  return message
+end
+
+--- What is worth saying of a policy that is well.
+---@param profile procage.Profile
+---@param context procage.Context
+---@return string[]
+local function notes_on(profile, context)
+  local notes = {}
+  local reads_home = profile.read == "all" or path_text.tree_of(context.home, profile.read)
+  if profile.unconfined then
+    return notes
+  elseif reads_home and #profile.hidden == 0 then
+    notes[1] = "it reads the home directory and hides nothing: p:hidden(rows.hidden(ctx, lift)) hides credentials"
+  end
+  if #profile.env.drop == 0 then
+    notes[#notes + 1] = "it drops no variables: p:env({ drop = rows.env_drop(lift, config.env.keep) }) drops what looks like \z
+      secrets"
+  end
+  return notes
+end
+
+--- What `run` meets on this disk when it loads the policy, and what it says besides.
+---@param name string
+---@param config procage.Config
+---@param context procage.Context
+---@param given? table
+---@return string? problem
+---@return string[] notes
+local function load_problem(name, config, context, given)
+  local options = { root = context.workspace, home = context.home }
+  local profile, message, _, source = profiles.make(name, config, options, context.env, given)
+  if not profile then
+    return keyed(message --[[@as string]], config, context.home), {}
+  elseif profile.unconfined and config.mode == "required" then
+    return "mode: required, and the policy confines nothing: no command ever runs", {}
+  end
+  ---@cast source procage.PolicySource
+  return nil, lists.append({ source.notice and source.notice:gsub("^procage: ", "") or nil }, notes_on(profile, context))
 end
 
 --- Takes an entry out of a list of a configuration, and says which one it was before others were taken out.
@@ -64,12 +129,13 @@ end
 --- the next.
 ---@param config procage.Config  changed
 ---@param context procage.Context
+---@param given table
 ---@return string[] problems
-local function objections(config, context)
+local function objections(config, context, given)
   local name = path_text.expand_home(config.policy, context.home)
   local taken, found = {}, {}
   while true do
-    local problems = policy_problems(name, config, context)
+    local problems = policy_problems(name, config, context, given)
     local key, index, rest = (problems[1] or ""):match("^([%l_.]+)%[(%d+)%](: .*)$")
     local number = #problems == 1 and key and take_out(config, taken, key, math.tointeger(tonumber(index)))
     if not number then
@@ -119,26 +185,23 @@ local function missing_trees(config, source, context)
   return problems
 end
 
---- What the policy has against the keys of a configuration, told with their lines; against others with the file.
----@param config table  changed
----@param said table<string, boolean>  its keys
----@return string[] problems
-local function located_objections(config, said, source, file, context)
-  local problems = objections(config, context)
-  for i, problem in ipairs(problems) do
-    local key = problem:match("^([%l_]+)[%[%.:]")
-    local at = said.policy and source.locate("policy: " .. problem)
-    problems[i] = said[key] and source.locate(problem) or at or ("%s: policy: %s"):format(file, problem)
-  end
-  return problems
+--- A problem with the line of its key; of none that the configuration says, with the policy's or the file.
+local function located(problem, said, source, file)
+  local key = problem:match("^([%l_]+)[%[%.:]")
+  local at = said.policy ~= nil and source.locate("policy: " .. problem)
+  return said[key] ~= nil and source.locate(problem) or at or ("%s: policy: %s"):format(file, problem)
 end
 
-local function keys_of(value)
-  local said = {}
-  for key in pairs(value) do
-    said[key] = true
+--- What the policy has against the keys of a configuration, told with their lines; against others with the file.
+---@param config table  changed
+---@param said table  what it says
+---@return string[] problems
+local function located_objections(config, said, source, file, context)
+  local problems = objections(config, context, said)
+  for i, problem in ipairs(problems) do
+    problems[i] = located(problem, said, source, file)
   end
-  return said
+  return problems
 end
 
 local function line_of(problem, file)
@@ -155,7 +218,7 @@ local function with_objections(source, file, context)
   end
   local config = source.value and config_room.parse(json.plain(rest))
   if config then
-    lists.append(problems, located_objections(config, keys_of(rest), source, file, context))
+    lists.append(problems, located_objections(config, rest, source, file, context))
   end
   local order = {}
   for i, problem in ipairs(problems) do
@@ -174,6 +237,7 @@ end
 ---@param context procage.Context
 ---@return string[] problems
 ---@return string? refused
+---@return string[]? notes
 local function config_problems(file, context)
   local source, message = config_room.read_file(file)
   if not source then
@@ -183,12 +247,59 @@ local function config_problems(file, context)
   end
   -- A copy: it is completed, and entries are taken out of it.
   local taken = assert(config_room.parse(json.plain(source.value)))
-  local problems = located_objections(taken, keys_of(source.value), source, file, context)
+  local problems = located_objections(taken, source.value, source, file, context)
   local config = assert(config_room.parse(json.plain(source.value)))
   if #problems == 0 then
     problems = missing_trees(config, source, context)
   end
-  return problems, #problems == 0 and refusal(config.policy, config, context) or nil
+  if #problems > 0 then
+    return problems
+  end
+  local problem, notes = load_problem(config.policy, config, context, source.value)
+  if problem then
+    return { located(problem, source.value, source, file) }
+  end
+  return problems, refusal(config.policy, config, context), notes
+end
+
+--- The operator's own mechanisms.
+---@return string[] problems
+local function extension_problems(file)
+  local text, message = script.read_file(file)
+  local made
+  if text then
+    made, message = extensions.read(text, file, fit.clauses)
+  end
+  return made and {} or { message }
+end
+
+--- A policy's script, with values for its options.
+---@param words { key: string, value: string }[]
+---@return string[] problems
+---@return string? refused
+---@return string[]? notes
+local function script_problems(file, context, words)
+  local config = assert(config_room.parse({}))
+  if #words > 0 then
+    local options, message = policy_room.declared(file)
+    local values
+    if options then
+      values, message = declared.read_words(options, words)
+    end
+    if not values then
+      return { message }
+    end
+    config.options = values
+  end
+  local problems = policy_problems(file, config, context)
+  if #problems > 0 then
+    return problems
+  end
+  local problem, notes = load_problem(file, config, context)
+  if problem then
+    return { problem }
+  end
+  return problems, refusal(file, config, context), notes
 end
 
 --- Of Spettro's manifest the table [runtime] counts.
@@ -209,26 +320,31 @@ end
 
 ---@param file string
 ---@param context procage.Context
+---@param words? { key: string, value: string }[]  options of a policy
 ---@return string[] problems
 ---@return string? refused  why `run` does not start it on this machine
-function M.problems(file, context)
+---@return string[]? notes
+function M.problems(file, context, words)
   if path_text.basename(file) == spettro.FILE then
     return manifest_problems(file, context)
   elseif not file:find("%.lua$") then
     return config_problems(file, context)
+  elseif path_text.basename(file) == path_text.basename(extensions.USER_FILE) then
+    return extension_problems(file)
   end
-  local config = assert(config_room.parse({}))
-  local problems = policy_problems(file, config, context)
-  return problems, #problems == 0 and refusal(file, config, context) or nil
+  return script_problems(file, context, words or {})
 end
 
 ---@class procage.Checked
 ---@field problems string[]
 ---@field refusal? string  it is well, and `run` would not start on this machine
+---@field notes? string[]  it is well, and this is worth knowing
 
---- One file: a policy (`.lua`), a configuration (`.toml`, `.json`) or Spettro's manifest.
+--- One file: a policy (`.lua`), mechanisms of the operator's (`fit.lua`), a configuration (`.toml`, `.json`) or Spettro's
+--- manifest.
 ---@param file string
----@param options? { root?: string, home?: string, env?: table<string, string> }  root: the workspace, for which it is made
+---@param options? { root?: string, home?: string, env?: table<string, string>, option?: { key: string, value: string }[] }
+---  root: the workspace, for which it is made; option: values for a policy's own
 ---@return procage.Checked? checked
 ---@return string? message
 function M.file(file, options)
@@ -244,8 +360,8 @@ function M.file(file, options)
   if not context then
     return nil, message
   end
-  local problems, refused = M.problems(file, context)
-  return { problems = problems, refusal = refused }
+  local problems, refused, notes = M.problems(file, context, options.option)
+  return { problems = problems, refusal = refused, notes = notes and notes[1] and notes or nil }
 end
 
 return M

@@ -18,7 +18,8 @@ local raw_next, raw_tostring, raw_load, raw_pairs, raw_tonumber = next, tostring
 -- An error of one of these names it by the name that it is called by here.
 local format, rep, move, unpack, codes = string.format, string.rep, table.move, table.unpack, utf8.codes
 local raw_sort, raw_error, pack = table.sort, error, table.pack
-local assert, ipairs, select, setmetatable, type = assert, ipairs, select, setmetatable, type
+local assert, ipairs, rawget, rawset, select, setmetatable = assert, ipairs, rawget, rawset, select, setmetatable
+local type = type
 local tointeger, LARGEST = math.tointeger, math.maxinteger
 
 --- Level 0 is a message that begins with no line, for it names a key; the line of an operator's script that led there comes
@@ -34,8 +35,20 @@ end
 
 -- ---- Libraries --------------------------------------------------------------------------------------------------------------
 
+--- Tables of the configuration that notice what is read of them: each holds a key once that was read, and this fills in the
+--- rest where all of it is looked at.
+local watched = {}
+
+local function fill_in(t)
+  local fill = type(t) == "table" and watched[t]
+  if fill then
+    fill()
+  end
+end
+
 --- The keys of a table, numbers first, each kind sorted: the order of a hash changes from state to state.
 local function ordered_keys(t)
+  fill_in(t)
   local numbers, texts, keys = {}, {}, {}
   for key in raw_next, t do
     local kind = type(key)
@@ -299,6 +312,9 @@ local function entries(argument, items, depth)
 end
 
 local function note(builder, method, ...)
+  for i = 1, select("#", ...) do
+    fill_in((select(i, ...)))
+  end
   local list, items = notes[builder] or {}, {}
   notes[builder] = list
   list[#list + 1] = { field = FIELDS[method] or method, items = items, at = where() }
@@ -317,6 +333,9 @@ local function observe(profile)
   end
   local new, seen = profile.new, copy(profile)
   seen.new = function(fields)
+    for _, value in ordered_pairs(fields or {}) do
+      fill_in(value)
+    end
     local builder = new(fields)
     for field, value in ordered_pairs(fields or {}) do
       note(builder, field, value)
@@ -379,8 +398,12 @@ end
 
 local env = {
   _VERSION = _VERSION,
-  error = error, ipairs = ipairs, rawequal = rawequal, rawget = rawget, rawlen = rawlen, rawset = rawset, select = select,
+  error = error, ipairs = ipairs, rawequal = rawequal, rawlen = rawlen, rawset = rawset, select = select,
   type = type,
+  rawget = function(t, key)
+    fill_in(t)
+    return rawget(t, key)
+  end,
   math = copy(math), string = copy(string), table = copy(table), utf8 = copy(utf8),
   pairs = ordered_pairs, next = ordered_next, tostring = plain_tostring, tonumber = tonumber,
   require = script_require,
@@ -441,6 +464,7 @@ end
 
 --- A copy without metatables, or nil: something in it cannot leave.
 local function quick_copy(value, depth)
+  fill_in(value)
   local result = {}
   for key, item in raw_next, value do
     local kind = type(item)
@@ -467,6 +491,7 @@ local function careful_copy(value, at, depth)
     error(("%s: %s: tables inside tables, more than %d deep"):format(data.file, at, MAX_DEPTH), 0)
   end
   local result = {}
+  fill_in(value)
   for key, item in raw_next, value do
     if not PLAIN[type(key)] then
       error(("%s: %s: a key that is a %s is no plain data"):format(data.file, at, type(key)), 0)
@@ -520,6 +545,36 @@ function kinds.declaration()
   return { options = options, help = help }
 end
 
+--- Tables of the configuration whose keys are read one by one.
+local PARTS = { env = true, limits = true, options = true }
+
+--- A table with what `values` has, which notes in `was_read` the keys that a script reads.
+local function watch(values, was_read, prefix)
+  local seen = {}
+  local function take(_, key)
+    local value = values[key]
+    if value == nil or type(key) ~= "string" then
+      return value
+    end
+    was_read[prefix .. key] = true
+    if prefix == "" and PARTS[key] then
+      value = watch(value, was_read, key .. ".")
+    end
+    values[key] = nil
+    seen[key] = value
+    return value
+  end
+  watched[seen] = function()
+    for key in raw_next, values do
+      take(seen, key)
+    end
+  end
+  return setmetatable(seen, { __index = take, __newindex = function(t, key, value)
+    values[key] = nil
+    rawset(t, key, value)
+  end })
+end
+
 function kinds.policy()
   local make, options = policy_of(run_text(data.text, data.file, data.code))
   local config, ctx = data.config, data.ctx
@@ -532,13 +587,14 @@ function kinds.policy()
   end
   -- A copy: what the script does to it changes neither the defaults nor what is told of the values.
   config.options = plain(values, "", 0)
-  local built = make(config, ctx)
+  local was_read = {}
+  local built = make(data.is_ours and config or watch(config, was_read, ""), ctx)
   local profile = loaded["procage.profile"]
   local told = type(built) == "table" and notes[built] or {}
   if profile and profile.is_builder(built) then
     built = profile.plain(built)
   end
-  return { profile = plain(built, "", 0), notes = told, options = options, values = values }
+  return { profile = plain(built, "", 0), notes = told, options = options, values = values, was_read = was_read }
 end
 
 --- A script that only tells things to a recorder: what was told, with its lines.

@@ -82,6 +82,7 @@ local function load(self, changes)
     home = options.home,
     env = options.env,
     host = options.host,
+    given = self.given,
     read_only = self.read_only,
     hidden = self.hidden,
     write = self.scratch_paths,
@@ -385,6 +386,7 @@ function Runner:carve(read_only, hidden)
   return ready(setmetatable({
     root = self.root,
     config = self.config,
+    given = self.given,
     options = self.options,
     read_only = joined(self.read_only, locked),
     hidden = joined(self.hidden, gone),
@@ -449,10 +451,15 @@ function M.new(root, config, options)
   if not checked then
     return nil, message, "config"
   end
+  local given = config or {}
+  if type(given) == "string" then
+    given = config_room.read(given, "toml", options.source or "speccoder.toml").value or {}
+  end
   local source = options.source and core.real_path(options.source)
   return ready(setmetatable({
     root = root,
     config = checked,
+    given = given,
     options = options,
     read_only = { source },
     hidden = {},

@@ -11,6 +11,7 @@ local path = require("procage.path")
 local printable = require("procage.printable")
 local profile = require("procage.profile")
 local script = require("procage.script")
+local unused = require("procage.unused")
 
 local narrow = later("procage.narrow")
 
@@ -26,6 +27,7 @@ local narrow = later("procage.narrow")
 
 ---@class procage.PolicyOptions: procage.ScriptOptions
 ---@field text? string  the script itself: then the name is one for messages
+---@field given? table  what of the configuration somebody wrote: a script of one's own has to use what of it protects
 ---@field real_path? fun(file: string): string?, string?  where a file really is, to know whether a run could write it
 
 ---@class procage.PolicyNote
@@ -38,6 +40,9 @@ local narrow = later("procage.narrow")
 ---@field notes procage.PolicyNote[]  what was asked for by which line, oldest first
 ---@field options procage.Declared[]
 ---@field values table<string, any>  of the options
+---@field was_read table<string, boolean>  keys of the configuration that a script of one's own read: "hidden", "limits.cpu_ms"
+---@field is_ours boolean  it ships with procage
+---@field notice? string  keys that were given in vain
 ---@field layers? { at: string, fields: table }[]  what narrows it
 
 local M = {}
@@ -202,8 +207,20 @@ function M.build_profile(name_or_file, config, ctx, options)
     return nil, ("%s: the profile it returned: %s"):format(file, why), nil, problems
   end
   built = profile.plain(built)
+  local source = {
+    file = file, notes = result.notes, options = result.options, values = result.values, was_read = result.was_read,
+    is_ours = how.is_ours or false,
+  }
+  if options.given and not how.is_ours then
+    local found = unused.find(options.given, config, built, result.was_read, ctx)
+    message = unused.refusal(found, file)
+    if message then
+      return nil, message
+    end
+    source.notice = unused.notice(found, file)
+  end
   protect_script(built, file, options)
-  return built, nil, { file = file, notes = result.notes, options = result.options, values = result.values }
+  return built, nil, source
 end
 
 --- Whether a run may start with what the report leaves out. `tightened` never needs to be accepted.

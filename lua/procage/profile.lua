@@ -107,6 +107,8 @@ local function write_tree(value, key)
     return ("%s: no write grant beneath %s, got %s"):format(key, tree, check.show(value))
   elseif value == "/" then
     return key .. ": no write grant on /: it holds /proc and /sys"
+  elseif value == "/dev" then
+    return key .. ": no write grant on /dev: it holds every device; name what is meant, /dev/shm"
   end
 end
 

@@ -25,12 +25,14 @@ local M = {}
 ---@field hidden? string[]
 ---@field write? string[]
 ---@field layers? { name: string, policy: string }[]  scripts that narrow what the policy gives, widest first
+---@field given? table  what somebody wrote of a configuration that is completed
 ---@field text? string  the policy's script itself: then its name is one for messages
 ---@field prepared? boolean|{ wait_ms?: integer }  each run has its successor started ahead, which waits for its command
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 local LOAD_OPTIONS = {
   "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "text", "explains", "prepared",
+  "given",
 }
 
 ---@param options table
@@ -77,7 +79,7 @@ function M.load(name, config, options)
   if not checked then
     return nil, message, "config"
   end
-  local profile, context, notices, source = profiles.make(name, checked, options, caller)
+  local profile, context, notices, source = profiles.make(name, checked, options, caller, options.given or config or {})
   if not profile then
     return nil, context, "config"
   end

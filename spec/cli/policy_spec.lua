@@ -38,6 +38,52 @@ local function made()
   return b, b.outside .. "/p.lua"
 end
 
+describe("a policy that does not read the configuration", function()
+  it("does not run where protection was asked for", function()
+    local b, file = made()
+    local _ <close> = b
+    b:write("home/notes/n", "secret")
+    local words = { "run", "-q", "--policy", file, "--", "cat", b.home .. "/notes/n" }
+    assert.equal("secret", program(b, words).stdout)
+    table.move({ "--set", 'hidden=["~/notes"]', "--", "cat", b.home .. "/notes/n" }, 1, 5, 5, words)
+    local result = program(b, words)
+    assert.same({ 2, "" }, { result.status, result.stdout })
+    local told = "p.lua: this policy does not use what would protect more: hidden; take it in (p:hidden("
+    assert.matches(told, result.stderr, 1, true)
+    b:write("workspace/a.toml", ("[sandbox]\npolicy = '%s'\nhidden = ['~/notes']\nlimits = { cpu_ms = 9 }\n"):format(file))
+    local checked = program(b, { "check", "a.toml" })
+    assert.equal(1, checked.status)
+    told = ("a.toml:2: sandbox.policy: %s: this policy does not use what would protect more: hidden, limits.cpu_ms"):format(file)
+    assert.matches(told, checked.stdout, 1, true)
+  end)
+
+  it("says so where more was given", function()
+    local b, file = made()
+    local _ <close> = b
+    local words = { "run", "--policy", file, "--net", "all", "--git", "commit", "--allow-write", b.outside, "--", "true" }
+    local result = program(b, words)
+    assert.equal(0, result.status, result.stderr)
+    assert.matches(("procage: this policy does not use: git, network, writable (%s)\n"):format(file), result.stderr, 1, true)
+    b:write("workspace/a.toml", ("[sandbox]\npolicy = '%s'\ngit = 'commit'\n"):format(file))
+    local checked = program(b, { "check", "a.toml" })
+    assert.equal(0, checked.status)
+    assert.matches("a.toml: note: this policy does not use: git", checked.stdout, 1, true)
+  end)
+end)
+
+describe("a layer that narrows", function()
+  it("lets nobody run what confines nothing", function()
+    local b <close> = box.new()
+    b:write("home/.config/procage/narrow.lua", 'return function(config, ctx) return { network = "none" } end')
+    assert.equal(0, program(b, { "run", "-q", "--", "true" }).status)
+    for _, words in ipairs({ { "--policy", "off" }, { "--sandbox", "off" }, { "--set", "mode=off" } }) do
+      local result = program(b, { "run", words[1], words[2], "--", "true" })
+      assert.equal(2, result.status, result.stderr)
+      assert.matches(": would widen: off, and there are layers that narrow", result.stderr, 1, true)
+    end
+  end)
+end)
+
 describe("the options of a policy", function()
   it("are listed by --help and by explain, with what they are", function()
     local b, file = made()

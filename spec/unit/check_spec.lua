@@ -141,6 +141,51 @@ describe("procage-lua check", function()
     assert.matches("a.toml:3: " .. text, result.stderr, 1, true)
   end)
 
+  it("tells what run would find when it loads the policy, with the line", function()
+    local b <close> = box.new()
+    for _, case in ipairs({
+      { "a.lua", script_of("do local p = profile.new() p:refuse_calls('ptrase') return p end"),
+        "no such system call (a.lua:4)" },
+      { "b.lua", script_of("do local p = profile.new() p:allow_write('/nonexist/x') return p end"),
+        "writable /nonexist/x: no such file or directory (b.lua:4)" },
+      { "c.toml", "[sandbox]\ngit = 'read'\nhidden = ['/']\n", "c.toml:3: sandbox.hidden[1]: workspace " },
+      { "d.toml", "[sandbox]\nwritable = ['/dev']\n", "no write grant on /dev: " },
+      { "e.toml", "[sandbox]\nmode = 'required'\npolicy = 'off'\n",
+        "e.toml:2: sandbox.mode: required, and the policy confines" },
+      { "fit.lua", "require('procage.fit').register({ clause = 'signal' })", "fit.lua:1: register: clause: " },
+    }) do
+      local lines, status = check(b, case[1], case[2])
+      assert.equal(1, status, case[1])
+      assert.matches(case[3], lines[1], 1, true)
+    end
+    local lines, status = check(b, "fit.lua", "-- nothing yet")
+    assert.same({ "fit.lua: ok" }, lines)
+    assert.equal(0, status)
+  end)
+
+  it("takes options of a policy", function()
+    local b <close> = box.new()
+    b:write("workspace/o.lua", [[
+      return { options = { { name = "n", type = "integer", help = "n" } }, profile = function(config, ctx)
+        return { limits = { timeout_ms = config.options.n }, workspace = ctx.workspace, env = { drop = { "X" } } }
+      end }]])
+    local result = program(b, { "check", "o.lua" })
+    assert.equal(1, result.status, result.stdout)
+    result = program(b, { "check", "--option", "n=5", "o.lua" })
+    assert.equal(0, result.status, result.stdout)
+    result = program(b, { "check", "--option", "m=5", "o.lua" })
+    assert.equal(1, result.status)
+    assert.matches("m: ", result.stdout, 1, true)
+  end)
+
+  it("says of a policy what it leaves open", function()
+    local b <close> = box.new()
+    local lines, status = check(b, "a.lua", script_of("do local p = profile.new() p:allow_read('/') return p end"))
+    assert.equal(0, status)
+    assert.matches("a.lua: note: it reads the home directory and hides nothing: ", lines[1], 1, true)
+    assert.matches("a.lua: note: it drops no variables: ", lines[2], 1, true)
+  end)
+
   it("looks at [runtime] of Spettro's manifest", function()
     local b <close> = box.new()
     local lines, status = check(b, "spettro.agents.toml", "[runtime]\nsandbox_mode = 'read-onyl'\n")

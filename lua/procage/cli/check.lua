@@ -8,7 +8,7 @@ local writer = require("procage.writer")
 return function(request)
   local status = 0
   for _, file in ipairs(request.files) do
-    local checked, message = checking.file(file, { root = request.options.root })
+    local checked, message = checking.file(file, { root = request.options.root, option = request.options.option })
     if not checked then
       writer.err("procage-lua: check: ", message)
       return 2
@@ -16,6 +16,9 @@ return function(request)
     for _, problem in ipairs(checked.problems) do
       writer.out(problem)
       status = 1
+    end
+    for _, note in ipairs(checked.notes or {}) do
+      writer.out(file .. ": note: " .. note)
     end
     local refused = checked.refusal
     if #checked.problems == 0 then

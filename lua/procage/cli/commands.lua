@@ -173,15 +173,16 @@ Examples:
   {
     name = "check",
     summary = "Tell every mistake of configurations and policies, with its line.",
-    usage = "procage-lua check [--root <dir>] <file> ...",
+    usage = "procage-lua check [--root <dir>] [--option <name=value> ...] <file> ...",
     options = {
       option.path("--root", "<dir>", "The workspace that a policy is asked about; default: the directory you are in."),
+      option.pairs("--option", "<name=value>", "A value for an option that a policy script declares; may be repeated."),
       option.HELP,
     },
     takes = "files",
     epilog = [[
 Names end in .toml (the table [sandbox] is read), .json or .lua. A configuration is tried with its
-policy, a policy with the defaults. Nothing is run or changed.
+policy, a policy with the defaults; fit.lua is read as mechanisms of your own. Nothing is run or changed.
 
 Exit status: 0 when all is well, 1 when anything is wrong, 2 bad usage
 

@@ -35,15 +35,20 @@ end
 ---@return procage.Profile?
 ---@return string|procage.PolicySource source  or the message
 ---@return procage.Profile? wide  the script's alone, where there are layers
-local function build(name, checked, options, context)
+local function build(name, checked, options, context, given)
   local profile, message, source = policy.build_profile(path.expand_home(name, context.home), checked, context, {
     text = options.text,
+    given = given,
     real_path = not options.text and core.real_path or nil,
   })
   if not profile then
     return nil, message
   end
   local layers = options.layers or {}
+  if #layers > 0 and (profile.unconfined or checked.mode == "off") then
+    local what = checked.mode == "off" and "mode" or "policy " .. name
+    return nil, what .. ": would widen: off, and there are layers that narrow"
+  end
   local wide = #layers > 0 and json.plain(profile) or nil
   for _, layer in ipairs(layers) do
     local said
@@ -75,12 +80,39 @@ local function widened(wide, profile, options, caller)
   return why and "layers, where their paths really lead: " .. why
 end
 
+--- The line of an operator's script that asked for something.
+---@param source procage.PolicySource
+---@param is_meant fun(item: any): boolean?
+---@param field? string
+---@return string  " (file:line)", or nothing
+local function line_of(source, is_meant, field)
+  for _, note in ipairs(source.is_ours and {} or source.notes or {}) do
+    for _, item in ipairs((field == nil or note.field == field) and note.at and note.items or {}) do
+      if is_meant(item) then
+        return (" (%s)"):format(note.at)
+      end
+    end
+  end
+  return ""
+end
+
+--- What this disk has against a profile, with the line that named the path.
+local function with_line(message, source)
+  return message .. line_of(source, function(item)
+    local place = type(item) == "string" and path.is_absolute(item) and path.normalise(item)
+    return place and (message:find(" " .. place .. ":", 1, true) or message:find(" in " .. place .. ",", 1, true)) ~= nil
+  end)
+end
+
 --- A name that is no system call's would be refused in silence, by nothing.
 ---@return string? message
 local function unknown_call(profile, source)
   for i, call in ipairs(profile.refuse_calls or {}) do
     if select(3, core.seccomp_call(call)) == ENOENT then
-      return ("%s: the profile it returned: refuse_calls[%d]: %s: no such system call"):format(source.file, i, call)
+      local at = line_of(source, function(item)
+        return item == call
+      end, "refuse_calls")
+      return ("%s: the profile it returned: refuse_calls[%d]: %s: no such system call%s"):format(source.file, i, call, at)
     end
   end
 end
@@ -104,30 +136,32 @@ end
 ---@param checked procage.Config
 ---@param options procage.LoadOptions
 ---@param caller table<string, string>  the caller's environment
+---@param given? table  what of the configuration somebody wrote
 ---@return procage.Profile?
 ---@return table|string context  or the message
 ---@return string[]? notices
 ---@return procage.PolicySource? source
-function M.make(name, checked, options, caller)
+function M.make(name, checked, options, caller, given)
   local context, message = resolve.context(options, caller)
   if not context then
     return nil, message
   end
-  local profile, source, wide = build(name, checked, options, context)
+  local profile, source, wide = build(name, checked, options, context, given)
   if not profile then
     return nil, source
   end
   message = unknown_call(profile, source)
   if message then
     return nil, message
-  elseif checked.mode == "off" and wide then
-    return nil, "mode: would widen: off, and there are layers that narrow"
   end
   add_options(profile, checked, options, context)
   local notices
   profile, notices = resolve.profile(profile, context)
   if not profile then
-    return nil, notices
+    return nil, with_line(notices, source)
+  end
+  if source.notice then
+    table.insert(notices, 1, source.notice)
   end
   message = wide and widened(wide, profile, options, caller)
   if message then
