@@ -184,7 +184,7 @@ local function describe(raw, fitted)
   elseif NESTING[raw.call] then
     return "nested", "write", raw.call .. ": mounts cannot be changed in here"
   end
-  return "syscall", "signals", raw.call
+  return "syscall", "signals", raw.call == "ioctl" and ("ioctl(%#x)"):format(raw.args[2] & 0xffffffff) or raw.call
 end
 
 --- The more a line says of what was wanted, the further up it stands.

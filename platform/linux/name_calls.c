@@ -1,6 +1,7 @@
 #include "name_calls.h"
 #include "caller.h"
 #include "cleanup.h"
+#include "uapi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,7 @@ static const struct name_call {
 	{ __NR_open, PC_NAMES_OPEN, -1, 0, -1, -1, 1, 2 },	  { __NR_creat, PC_NAMES_OPEN, -1, 0, -1, -1, -1, 1 },
 	{ __NR_mkdir, PC_NAMES_MKDIR, -1, 0, -1, -1, -1, 1 },	  { __NR_mknod, PC_NAMES_MKNOD, -1, 0, -1, -1, -1, 1 },
 	{ __NR_symlink, PC_NAMES_SYMLINK, -1, 0, -1, 1, -1, -1 }, { __NR_link, PC_NAMES_LINK, -1, 0, -1, 1, -1, -1 },
-	{ __NR_rename, PC_NAMES_RENAME, -1, 0, -1, 1, -1, -1 },
+	{ __NR_rename, PC_NAMES_RENAME, -1, 0, -1, 1, -1, -1 },	  { __NR_chmod, PC_NAMES_CHMOD, -1, 0, -1, -1, -1, 1 },
 #endif
 #ifdef __NR_renameat
 	{ __NR_renameat, PC_NAMES_RENAME, 0, 1, 2, 3, -1, -1 },
@@ -53,6 +54,8 @@ static const struct name_call {
 	{ __NR_openat, PC_NAMES_OPEN, 0, 1, -1, -1, 2, 3 },	  { __NR_mkdirat, PC_NAMES_MKDIR, 0, 1, -1, -1, -1, 2 },
 	{ __NR_mknodat, PC_NAMES_MKNOD, 0, 1, -1, -1, -1, 2 },	  { __NR_symlinkat, PC_NAMES_SYMLINK, -1, 0, 1, 2, -1, -1 },
 	{ __NR_linkat, PC_NAMES_LINK, 0, 1, 2, 3, 4, -1 },	  { __NR_renameat2, PC_NAMES_RENAME, 0, 1, 2, 3, 4, -1 },
+	{ __NR_fchmod, PC_NAMES_CHMOD, 0, -1, -1, -1, -1, 1 },	  { __NR_fchmodat, PC_NAMES_CHMOD, 0, 1, -1, -1, -1, 2 },
+	{ __NR_fchmodat2, PC_NAMES_CHMOD, 0, 1, -1, -1, 3, 2 },
 };
 
 static const struct name_call *find_call(int number)
@@ -266,12 +269,28 @@ static int send_room(int broker_fd, const struct pc_names_request *room, const i
 	return 0;
 }
 
+/* A descriptor and no name. */
+static int read_object(const struct seccomp_notif *request, int8_t at, struct pc_names_request *room, int descriptors[2])
+{
+	int fd = pc_caller_descriptor(request->pid, (int)request->data.args[at]);
+
+	if (fd < 0)
+		return fd;
+	descriptors[0] = fd;
+	room->text[0] = '\0';
+	room->first_size = 1;
+	room->has = PC_NAMES_HAS_FIRST | PC_NAMES_FIRST_IS_OBJECT;
+	return 0;
+}
+
 static int read_names(const struct name_call *call, const struct seccomp_notif *request, unsigned int tgid,
 		      struct pc_names_request *room, int descriptors[2])
 {
 	bool is_object = false;
 	int size;
 
+	if (call->path < 0)
+		return read_object(request, call->directory, room, descriptors);
 	/* A link's target is a text and no path. */
 	if (call->op == PC_NAMES_SYMLINK) {
 		size = pc_caller_read_text(request->pid, request->data.args[call->path], room->text, PC_NAMES_TEXT);
@@ -284,7 +303,7 @@ static int read_names(const struct name_call *call, const struct seccomp_notif *
 	room->first_size = (uint32_t)size;
 	room->has = (descriptors[0] >= 0 ? PC_NAMES_HAS_FIRST : 0u) | (is_object ? PC_NAMES_FIRST_IS_OBJECT : 0u);
 	if (call->path2 < 0)
-		return is_object && call->op != PC_NAMES_OPEN ? -EEXIST : 0;
+		return is_object && call->op != PC_NAMES_OPEN && call->op != PC_NAMES_CHMOD ? -EEXIST : 0;
 	if (is_object && (call->op != PC_NAMES_LINK || !(room->flags & AT_SYMLINK_FOLLOW)))
 		return -EXDEV; /* the link itself, which is in /proc */
 	size = read_name(request, call->directory2, call->path2, tgid, room->text + room->first_size, &descriptors[1],

@@ -17,6 +17,7 @@ enum pc_names_op {
 	PC_NAMES_OPEN,
 	PC_NAMES_MKDIR,
 	PC_NAMES_MKNOD,
+	PC_NAMES_CHMOD,
 	PC_NAMES_SYMLINK, /* the first text is the target */
 	PC_NAMES_LINK,
 	PC_NAMES_RENAME,

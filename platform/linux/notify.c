@@ -388,6 +388,9 @@ static void serve_request(struct pc_notify *notify, const struct seccomp_notif *
 			answer(notify, request->id, rc);
 		return;
 	}
+	/* The request tells what was refused; a descriptor and an address would only make a row each time. */
+	if (request->data.nr == SYS_ioctl)
+		denial.args[0] = denial.args[2] = 0;
 	/* ERRNO; any other answer than that cannot be, and is refused. */
 	record_refusal(notify, &waiting, &denial,
 		       (would & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(would & SECCOMP_RET_DATA) : EPERM);

@@ -26,8 +26,7 @@
 /* ---- the calls ------------------------------------------------------------------------------------------------------------ */
 
 enum action {
-	OPEN,	  /* x: argument with the flags */
-	OPEN_HOW, /* openat2 */
+	OPEN, /* x: argument with the flags */
 	CREAT,
 	MAKE,	   /* rights: what is made */
 	MAKE_NODE, /* x: argument with the mode */
@@ -68,7 +67,6 @@ static const struct observed {
 	{ __NR_renameat, RENAME, 0, 1, 2, 3, 0, 0 },
 #endif
 	{ __NR_openat, OPEN, 0, 1, 0, 0, 2, 0 },
-	{ __NR_openat2, OPEN_HOW, 0, 1, 0, 0, 2, 0 },
 	{ __NR_mkdirat, MAKE, 0, 1, 0, 0, 0, LANDLOCK_ACCESS_FS_MAKE_DIR },
 	{ __NR_mknodat, MAKE_NODE, 0, 1, 0, 0, 2, 0 },
 	{ __NR_symlinkat, MAKE, 1, 2, 0, 0, 0, LANDLOCK_ACCESS_FS_MAKE_SYM },
@@ -497,15 +495,10 @@ static void look(struct pc_observer *o, const struct observed *call, const struc
 {
 	/* The kernel reads an int. */
 	uint64_t x = (uint32_t)argument(data, call->x);
-	struct open_how how;
 
 	switch (call->action) {
 	case OPEN:
 		look_at_open(o, path, x);
-		break;
-	case OPEN_HOW:
-		if (pc_caller_read(o->tid, data->args[2], &how, sizeof(how)) == 0)
-			look_at_open(o, path, how.flags);
 		break;
 	case CREAT:
 		look_at_open(o, path, O_CREAT | O_WRONLY | O_TRUNC);

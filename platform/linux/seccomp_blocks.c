@@ -5,6 +5,7 @@
  */
 #include "notify.h"
 #include "seccomp_blocks.h"
+#include "seccomp_ioctl.h"
 #include "seccomp_program.h"
 
 #include <errno.h>
@@ -179,16 +180,6 @@ static void unshare_block(struct program *p, const struct pc_filter_spec *spec)
 	load_arg_high(p, 0);
 	ret_if_equal(p, 0, ALLOW);
 	ret(p, REFUSE(EPERM));
-}
-
-/* TIOCSTI types into the terminal, TIOCLINUX pastes into the console: commands for the shell outside. */
-static void ioctl_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	(void)spec;
-	load_arg_low(p, 1);
-	ret_if_equal(p, 0x5412 /* TIOCSTI */, REFUSE(EPERM));
-	ret_if_equal(p, 0x541c /* TIOCLINUX */, REFUSE(EPERM));
-	ret(p, ALLOW);
 }
 
 /*
@@ -409,21 +400,34 @@ static void setsockopt_block(struct program *p, const struct pc_filter_spec *spe
 	ret(p, ALLOW);
 }
 
+#define SET_UID 04000
+#define SET_GID 02000
+
 /*
- * A set-user-ID file outlives the run, in a tree where others may execute it: root's run would leave them a root program.
- * Only chmod can make one with anything in it; what open and mknod make is empty, and every way to fill it takes the bit away
- * from who has no CAP_FSETID. tar and install say that they could not set the mode.
+ * A program with one of these bits outlives the run, in a tree where others may execute it: root's run would leave them a root
+ * program. tar and install say that they could not set the mode.
  */
-static void refuse_set_uid(struct program *p, unsigned int mode_arg)
+static void refuse_mode(struct program *p, unsigned int mode_arg, uint32_t bits)
 {
 	load_arg_low(p, mode_arg);
-	ret_if_any_bit(p, 04000 /* S_ISUID */, REFUSE(EPERM));
+	ret_if_any_bit(p, bits, REFUSE(EPERM));
+}
+
+/*
+ * chmod's number and mode alone do not tell a set-group-ID program from a directory that hands its group down, which copies
+ * of shared trees set all the time. Where there is a broker it looks, and acts; else there are neither.
+ */
+static void refuse_set_ids(struct program *p, const struct pc_filter_spec *spec, unsigned int mode_arg)
+{
+	bool has_broker = spec->mediated || spec->loopback || spec->names;
+
+	refuse_mode(p, mode_arg, SET_UID);
+	ret_if_any_bit(p, SET_GID, has_broker ? SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME : REFUSE(EPERM));
 }
 
 static void fchmod_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	(void)spec;
-	refuse_set_uid(p, 1);
+	refuse_set_ids(p, spec, 1);
 	ret(p, ALLOW);
 }
 
@@ -460,12 +464,37 @@ static void name_block(struct program *p, const struct pc_filter_spec *spec)
 		path_block(p, spec);
 }
 
+/*
+ * What is made with such a mode is empty, and a write takes the bits away from who has no CAP_FSETID: but not the group's without
+ * group execute, which an ACL adds later, and not when root outside writes into it. Directories (mkdir) lose them in the kernel.
+ */
+static void creat_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	refuse_mode(p, 1, SET_UID | SET_GID);
+	name_block(p, spec);
+}
+
+static void mknodat_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	refuse_mode(p, 2, SET_UID | SET_GID);
+	name_block(p, spec);
+}
+
+/* The mode counts where something may be made. Source: open(2); fs/open.c, WILL_CREATE. */
 static void open_with(struct program *p, const struct pc_filter_spec *spec, unsigned int flags_arg)
 {
+	const uint32_t nameless = O_TMPFILE & ~(uint32_t)O_DIRECTORY;
+	size_t skip;
+
+	load_arg_low(p, flags_arg);
+	emit(p, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | nameless, 0, 0);
+	skip = p->count - 1;
+	refuse_mode(p, flags_arg + 1, SET_UID | SET_GID);
 	if (spec->names) {
 		load_arg_low(p, flags_arg);
 		ret_if_any_bit(p, O_CREAT, SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME);
 	}
+	end(p, skip);
 	path_block(p, spec);
 }
 
@@ -477,15 +506,6 @@ static void open_block(struct program *p, const struct pc_filter_spec *spec)
 static void openat_block(struct program *p, const struct pc_filter_spec *spec)
 {
 	open_with(p, spec, 2);
-}
-
-/* Its flags lie behind a pointer; every program that uses it has lived without it before Linux 5.6. */
-static void openat2_block(struct program *p, const struct pc_filter_spec *spec)
-{
-	if (spec->names)
-		ret(p, REFUSE(ENOSYS));
-	else
-		path_block(p, spec);
 }
 
 /*
@@ -500,13 +520,13 @@ static void landlock_block(struct program *p, const struct pc_filter_spec *spec)
 
 static void chmod_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	refuse_set_uid(p, 1);
+	refuse_set_ids(p, spec, 1);
 	path_block(p, spec);
 }
 
 static void fchmodat_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	refuse_set_uid(p, 2);
+	refuse_set_ids(p, spec, 2);
 	path_block(p, spec);
 }
 
@@ -537,7 +557,7 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_socketpair, WHEN_ALWAYS, socketpair_block },
 	{ __NR_clone, WHEN_ALWAYS, clone_block },
 	{ __NR_unshare, WHEN_ALWAYS, unshare_block },
-	{ __NR_ioctl, WHEN_ALWAYS, ioctl_block },
+	{ __NR_ioctl, WHEN_ALWAYS, pc_ioctl_block },
 	{ __NR_fcntl, WHEN_ALWAYS, fcntl_block },
 	{ __NR_personality, WHEN_ALWAYS, personality_block },
 	{ __NR_move_pages, WHEN_ALWAYS, itself_block },
@@ -566,10 +586,10 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_prctl, WHEN_DUMPABLE, prctl_block },
 /* The same calls as in observe.c and name_calls.c, which know where their names are; the chmod family is above. */
 #ifdef __NR_open /* x86_64 */
-	{ __NR_open, WHEN_NAMES_OR_OBSERVED, open_block },
-	{ __NR_creat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_open, WHEN_ALWAYS, open_block },
+	{ __NR_creat, WHEN_ALWAYS, creat_block },
 	{ __NR_mkdir, WHEN_NAMES_OR_OBSERVED, name_block },
-	{ __NR_mknod, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_mknod, WHEN_ALWAYS, creat_block },
 	{ __NR_symlink, WHEN_NAMES_OR_OBSERVED, name_block },
 	{ __NR_link, WHEN_NAMES_OR_OBSERVED, name_block },
 	{ __NR_rename, WHEN_NAMES_OR_OBSERVED, name_block },
@@ -584,10 +604,9 @@ static const struct pc_judged_call judged_calls[] = {
 #ifdef __NR_renameat
 	{ __NR_renameat, WHEN_NAMES_OR_OBSERVED, name_block },
 #endif
-	{ __NR_openat, WHEN_NAMES_OR_OBSERVED, openat_block },
-	{ __NR_openat2, WHEN_NAMES_OR_OBSERVED, openat2_block },
+	{ __NR_openat, WHEN_ALWAYS, openat_block },
 	{ __NR_mkdirat, WHEN_NAMES_OR_OBSERVED, name_block },
-	{ __NR_mknodat, WHEN_NAMES_OR_OBSERVED, name_block },
+	{ __NR_mknodat, WHEN_ALWAYS, mknodat_block },
 	{ __NR_symlinkat, WHEN_NAMES_OR_OBSERVED, name_block },
 	{ __NR_linkat, WHEN_NAMES_OR_OBSERVED, name_block },
 	{ __NR_renameat2, WHEN_NAMES_OR_OBSERVED, name_block },

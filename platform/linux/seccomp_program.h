@@ -85,4 +85,21 @@ static inline void end(struct program *p, size_t start)
 		p->insn[start].jf = (uint8_t)distance;
 }
 
+/* What follows, up to end_below(), runs only when the loaded word is below `value`. */
+static inline size_t begin_if_below(struct program *p, uint32_t value)
+{
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, value, 0, 0);
+	return p->count - 1;
+}
+
+static inline void end_below(struct program *p, size_t start)
+{
+	size_t distance = p->count - start - 1;
+
+	if (distance > UINT8_MAX)
+		p->is_full = true;
+	if (!p->is_full)
+		p->insn[start].jt = (uint8_t)distance;
+}
+
 #endif

@@ -57,6 +57,47 @@ echo done]])
   end)
 end)
 
+describe("an ioctl", function()
+  it("on a file that can be read changes nothing of it", function()
+    -- FS_IOC_SETFLAGS (no dump) stands for every request that needs a descriptor and no right to write: snapshots, locks, keys.
+    box.attack({
+      setup = function(b)
+        b:write("outside/file", "x")
+      end,
+      run = box.python([[
+import ctypes, fcntl, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
+fd = os.open(os.environ["OUTSIDE"] + "/file", os.O_RDONLY)
+flags = ctypes.create_string_buffer(struct.pack("l", 0x40))
+for request in (0x40086602, 0x40086602 | 1 << 32, 0x40086602 | 0xffffffff << 32):
+    print(libc.ioctl(fd, request, flags), os.strerror(ctypes.get_errno()))
+print("flags", struct.unpack("l", fcntl.ioctl(fd, 0x80086601, struct.pack("l", 0)))[0] & 0x40)
+]]),
+      hurt = function(_, result)
+        return result.stdout:find("flags 64", 1, true)
+      end,
+      clause = "read",
+    })
+  end)
+
+  it("that is not known here is none of the kernel's either, and the record names it", function()
+    local b <close> = box.new()
+    local outcome = b:run(box.python([[
+import fcntl, os
+for request in (0x50009401, 0xc0406618, 0x40086602):
+    try:
+        fcntl.ioctl(os.open(".", os.O_RDONLY), request, bytearray(4096))
+    except OSError as e:
+        print(e.errno)
+]]))
+    assert.equal("25\n25\n25\n", outcome.stdout, outcome.stderr)
+    if outcome.denials and outcome.denials.denied[1] then
+      assert.matches("^ioctl%(0x50009401%): ", outcome.denials.denied[1].text)
+    end
+  end)
+end)
+
 describe("the kernel's own files", function()
   local files = {
     "/proc/kcore", "/proc/kmsg", "/dev/kmsg", "/dev/mem", "/dev/port", "/sys/kernel/debug/sched/features",

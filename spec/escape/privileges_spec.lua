@@ -58,6 +58,79 @@ os.execv("/bin/grep", ["grep", "CapEff", "/proc/self/status"])]]))
   end)
 end)
 
+describe("a program with a set-ID bit", function()
+  -- Each way to make one: by creating it so, by chmod, and by an ACL that lets the group execute what was created without that.
+  local make = python([[
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+os.umask(0)
+def attempt(name, make):
+    try:
+        make(name)
+        bits = os.stat(name).st_mode & 0o6000
+        if bits and os.path.isfile(name):
+            print("MADE", name, oct(bits))
+    except OSError as e:
+        print(name, e.strerror)
+def opened(flags, mode):
+    return lambda name: os.close(os.open(name, flags, mode))
+def nameless(name):
+    fd = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o6755)
+    os.link("/proc/self/fd/%d" % fd, name, follow_symlinks=True)
+def mode_of(how):
+    def change(name):
+        fd = os.open(name, os.O_CREAT | os.O_WRONLY, 0o755)
+        how(name, fd)
+    return change
+def how2(name):
+    how = struct.pack("<QQQ", os.O_CREAT | os.O_WRONLY, 0o6755, 0)
+    fd = libc.syscall(437, -100, name.encode(), how, len(how))
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+def by_acl(name):
+    fd = os.open(name, os.O_CREAT | os.O_WRONLY, 0o2644)
+    os.write(fd, b"#!")
+    entries = ((1, 7), (4, 5), (0x20, 5))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, perm, 0xffffffff) for tag, perm in entries)
+    os.setxattr(name, "system.posix_acl_access", acl)
+attempt("open", opened(os.O_CREAT | os.O_WRONLY, 0o6755))
+attempt("group", opened(os.O_CREAT | os.O_WRONLY, 0o2755))
+attempt("tmpfile", nameless)
+attempt("mknod", lambda name: os.mknod(name, 0o106755))
+attempt("openat2", how2)
+attempt("acl", by_acl)
+attempt("chmod", mode_of(lambda name, fd: os.chmod(name, 0o2755)))
+attempt("user", mode_of(lambda name, fd: os.chmod(name, 0o4755)))
+attempt("fchmod", mode_of(lambda name, fd: os.fchmod(fd, 0o2755)))
+attempt("link", mode_of(lambda name, fd: os.chmod("/proc/self/fd/%d" % fd, 0o2755)))
+print("done")]])
+
+  it("is left by no way of making or changing a file", function()
+    for _, config in ipairs({ {}, { handoff_absent = "refuse" }, { denials = "paths" } }) do
+      local b <close> = box.new({ config = config })
+      local control = b:run_unconfined(make)
+      assert.is_true(select(2, control.stdout:gsub("MADE", "")) >= 8, control.stdout .. control.stderr)
+      b:setup("rm -f open group tmpfile mknod openat2 acl chmod user fchmod link")
+      local outcome = b:run(make)
+      assert.matches("done\n$", outcome.stdout, 1, outcome.stderr)
+      assert.is_nil(outcome.stdout:find("MADE", 1, true), outcome.stdout)
+      assert.equal("", box.shell("find " .. box.quote(b:path("workspace")) .. " -type f -perm /6000"))
+    end
+  end)
+
+  it("is none of a directory that hands down its group, and a sticky one is none either", function()
+    local b <close> = box.new()
+    local outcome = b:run("mkdir d && ln -s d l && chmod 2750 d && stat -c %a d && chmod g-s d && chmod g+s l && stat -c %a d "
+      .. "&& mkdir d/e && chmod 1777 d/e && cp -a d c && "
+      .. box.quote_all(python("import os, shutil; shutil.copytree('d', 'p'); "
+      .. "os.fchmod(os.open('d', os.O_RDONLY), 0o2711); os.chmod('/proc/self/cwd/c', 0o2700)")) .. " && stat -c %a d c p")
+    if box.host().landlock_abi >= 9 and outcome.status ~= 0 then
+      box.skip("nobody here can look whether it is a directory (docs/limits.md)")
+    end
+    assert.equal("2750\n2750\n2711\n2700\n2750\n", outcome.stdout, outcome.stderr)
+  end)
+end)
+
 local CALLS = [[
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)

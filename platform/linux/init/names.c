@@ -18,14 +18,15 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 
-#define AT_CWD		  (-100)
-#define SIG_CHLD	  17
-#define MAX_LINKS	  40 /* as the kernel has it: path_resolution(7) */
-#define MAX_TRIES	  16
-#define RENAME_EXCHANGE	  2u
-#define AT_SYMLINK_FOLLOW 0x400
-#define S_IFIFO		  0010000u
-#define S_IFCHR		  0020000u
+#define AT_CWD		    (-100)
+#define SIG_CHLD	    17
+#define MAX_LINKS	    40 /* as the kernel has it: path_resolution(7) */
+#define MAX_TRIES	    16
+#define RENAME_EXCHANGE	    2u
+#define AT_SYMLINK_FOLLOW   0x400
+#define AT_SYMLINK_NOFOLLOW 0x100
+#define S_IFIFO		    0010000u
+#define S_IFCHR		    0020000u
 
 /* Not an answer: the open may wait for somebody, so it is for a process of its own. */
 #define MAY_WAIT (-EINPROGRESS)
@@ -397,6 +398,33 @@ static int perform_make(const struct pc_image *image, const struct pc_names_requ
 	return rc;
 }
 
+/*
+ * A mode with the set-group-ID bit: to a directory it means that what is made in it is of its group, and copies of such trees
+ * set it again; a file would be a program that runs with the group's rights. Which it is, is asked of the very object.
+ */
+static int perform_chmod(const struct pc_names_request *request, const int descriptors[2], struct pc_names_reply *reply)
+{
+	bool is_object = (request->has & PC_NAMES_FIRST_IS_OBJECT) != 0;
+	int from = request->has & PC_NAMES_HAS_FIRST ? descriptors[0] : AT_CWD, object = from, rc;
+	struct pc_statx st;
+	char link[32];
+
+	if (!is_object)
+		object = open_object(from, request->text, request->flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
+	if (object < 0)
+		return object;
+	if (type_of(object, &st) == PC_S_IFDIR) {
+		link_of(object, link);
+		rc = (int)pc_sys3(__NR_fchmodat, AT_CWD, pc_ptr(link), (long)request->mode);
+	} else {
+		reply->is_refused = 1;
+		rc = -EPERM;
+	}
+	if (!is_object)
+		pc_sys_close(object);
+	return rc;
+}
+
 static int link_object(int object, const struct place *to)
 {
 	char link[32];
@@ -483,6 +511,8 @@ static int perform(const struct pc_image *image, const struct pc_names_request *
 	case PC_NAMES_OPEN:
 		return perform_open(image, request, request->has & PC_NAMES_HAS_FIRST ? descriptors[0] : AT_CWD, may_wait,
 				    reply);
+	case PC_NAMES_CHMOD:
+		return perform_chmod(request, descriptors, reply);
 	case PC_NAMES_LINK:
 		return perform_link(image, request, descriptors, reply);
 	case PC_NAMES_RENAME:
