@@ -89,8 +89,6 @@ function M.address_text(address)
   return ("an address of family %s"):format(tostring(family))
 end
 
-local ALL = { network = "all" }
-
 --- 127.0.0.0/8, ::1, and the former spelt as IPv6.
 local function is_loopback(target)
   for _, pattern in ipairs({ "^127%.", "^%[0:0:0:0:0:0:0:1%]", "^%[0:0:0:0:0:ffff:7f" }) do
@@ -101,15 +99,21 @@ local function is_loopback(target)
   return false
 end
 
---- The smallest change. What a socket is for nobody knows: the loopback may do.
+--- The port of an address of the network.
+local function port_of(target)
+  return target and math.tointeger(tonumber(target:match(":(%d+)$")))
+end
+
+--- What might do, smallest first. What a socket is for nobody knows: then nothing is offered.
 local function reach(fitted, target)
   -- A loopback that is the host's has servers of the host.
   if target and is_loopback(target) and list.has(fitted.mechanisms, "mediated-loopback") then
     return { loopback = "host" }, { op = "connect", target = target, is_foreign = true }
-  elseif fitted.network == "none" and (not target or is_loopback(target)) then
-    return { network = "loopback" }, { op = "connect", target = target or "the loopback", is_loopback = true }
+  elseif fitted.network == "none" and target and is_loopback(target) then
+    return { network = "loopback" }, { op = "connect", target = target, is_loopback = true }
   end
-  return ALL, { op = "connect", target = target or "the network" }
+  local port = port_of(target)
+  return remedy.network(fitted.network, port), { op = "connect", target = target or "the network", port = port }
 end
 
 local function describe_connect(raw, fitted)
@@ -133,9 +137,8 @@ local function describe_bind(raw, fitted)
   elseif is_loopback(target) then
     return "inet", "network", "bind to " .. target, nil, { op = "bind", target = target }
   end
-  local change, asks = reach(fitted, target)
-  asks.question = "bind"
-  return "inet", "network", "bind to " .. target, change, asks
+  return "inet", "network", "bind to " .. target, remedy.network(fitted.network),
+    { op = "connect", target = target, question = "bind" }
 end
 
 local function describe_socket(raw, fitted)
@@ -143,8 +146,11 @@ local function describe_socket(raw, fitted)
   if family == AF_UNIX then
     return "unix", "sockets", kind == SOCK_DGRAM and "a Unix datagram socket" or "a Unix socket of type " .. kind
   elseif family == AF_INET or family == AF_INET6 then
-    local text = fitted.network == "none" and "socket(%s), for the loopback or for the network (--net all)" or "socket(%s)"
-    return "inet", "network", text:format(FAMILIES[family]), reach(fitted)
+    local text = ("socket(%s)"):format(FAMILIES[family])
+    if fitted.network == "none" then
+      return "inet", "network", text .. ", for the loopback (--net loopback) or for the network (--net ports:N, --net all)"
+    end
+    return "inet", "network", text, reach(fitted)
   end
   return "inet", "network", ("socket(%s)"):format(FAMILIES[family] or "family " .. family)
 end

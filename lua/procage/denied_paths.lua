@@ -5,6 +5,7 @@ local core = require("procage.core")
 local lists = require("procage.list")
 local path = require("procage.path")
 local places = require("procage.places")
+local remedy = require("procage.remedy")
 local startup = require("procage.startup")
 
 local M = {}
@@ -17,7 +18,7 @@ local EROFS = 30
 ---@class procage.DeniedPath
 ---@field what string  "write /usr/lib/x"
 ---@field clause string
----@field change? table  the smallest change of the configuration that might allow it
+---@field change? table  a change of the configuration that might allow it, or several
 ---@field asks { op: string, target: string }
 ---@field rank integer
 
@@ -99,7 +100,7 @@ end
 
 local function change_for(clause, op, target, policy, is_about_entries)
   if clause == "git" then
-    return { git = "write" }
+    return remedy.git()
   elseif clause ~= "write" and clause ~= "read" then
     return nil
   end
@@ -138,7 +139,8 @@ local function describe(entry, policy, view)
     what = row.verb .. (is_about_entries and " in " or " ") .. target,
     clause = clause,
     change = change_for(clause, row.op, target, policy, is_about_entries),
-    asks = { op = row.op, target = target, question = row.verb == "execute" and "exec" or nil },
+    -- A commit makes names in a git directory.
+    asks = { op = row.op, target = target, inner = is_about_entries and path.join(target, "index.lock") or nil, question = row.verb == "execute" and "exec" or nil },
     -- What was to be written says more than what a program looks for and does without.
     rank = row.op == "write" and 1 or clause == "hidden" and 2 or 3,
   }

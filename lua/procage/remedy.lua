@@ -2,9 +2,12 @@
 --- with it, and the profile that comes out is asked.
 
 local json = require("procage.json")
+local later = require("procage.later")
 local lists = require("procage.list")
 local path = require("procage.path")
 local quote = require("procage.quote")
+
+local fit, model, survey_room = later("procage.fit"), later("procage.model"), later("procage.survey")
 
 local M = {}
 
@@ -71,6 +74,48 @@ function M.merged(config, change)
   return result
 end
 
+--- What might open a connection, smallest first. A name is resolved with UDP, which ports do not give: for port 53, and for
+--- what is no connection, it is the whole network.
+---@param network procage.Network  in force
+---@param port? integer  that a TCP connection was to lead to
+---@return table[] changes
+function M.network(network, port)
+  local changes = {}
+  if port and port ~= 53 and port > 0 then
+    local ports = lists.joined(type(network) == "table" and network.ports or {}, { port })
+    table.sort(ports)
+    changes[1] = { network = { ports = ports } }
+  end
+  changes[#changes + 1] = { network = "all" }
+  return changes
+end
+
+--- What might open a git directory, smallest first.
+function M.git()
+  return { { git = "commit" }, { git = "write" } }
+end
+
+--- What the model says of a profile on this host; nil when it cannot be asked.
+---@param policy procage.Policy
+---@param profile? procage.Profile
+---@param context? table
+---@return boolean?
+function M.judged(policy, profile, context, op, target)
+  if not profile or not context then
+    return nil
+  end
+  local fitted, report = fit.fit(profile, policy.host, {
+    is_checked = true,
+    supervisor = policy.supervisor,
+    extensions = policy.extensions,
+  })
+  local survey = fitted and survey_room.look(fitted, context.visible)
+  if not survey then
+    return nil
+  end
+  return (model.allows(model.view(fitted, policy.host, survey, report), op, target))
+end
+
 --- Whether a profile allows it: resolved paths against resolved trees.
 ---@param profile procage.Profile
 ---@param asks { op: "read"|"write"|"connect"|"unix", target?: string }
@@ -80,7 +125,9 @@ function M.allows(profile, asks)
   if asks.is_foreign then
     return profile.network == "loopback" and profile.loopback == "host"
   elseif asks.op == "connect" then
-    return profile.network == "all" or (asks.is_loopback and profile.network == "loopback") or false
+    local ports = type(profile.network) == "table" and profile.network.ports
+    return profile.network == "all" or (asks.is_loopback and profile.network == "loopback")
+      or ports and asks.port ~= nil and lists.has(ports, asks.port) or false
   elseif path.tree_of(target, profile.hidden) then
     return false
   elseif asks.op == "unix" then
@@ -102,20 +149,16 @@ local function would_allow(policy, change, asks)
   if not policy.again then
     return false
   end
-  local profile = policy.again(M.merged(policy.config, change))
+  local profile, context = policy.again(M.merged(policy.config, change))
+  -- Of a git directory's parts the model knows which a commit writes.
+  if profile and change.git == "commit" then
+    return M.judged(policy, profile, context, asks.op, asks.inner or asks.target) == true
+  end
   return profile ~= nil and M.allows(profile, asks)
 end
 
---- The change, when it is one that works.
----@param policy procage.Policy
----@param change? table
----@param asks? table
----@return string? flag
----@return string? line
-function M.checked(policy, change, asks)
-  if not change or not asks then
-    return nil
-  end
+--- The same of one change.
+local function checked(policy, change, asks)
   policy.remedies = policy.remedies or { count = 0 }
   local memory = policy.remedies
   local flag, line = M.spell(change)
@@ -128,6 +171,24 @@ function M.checked(policy, change, asks)
   end
   if memory[key] then
     return flag, line
+  end
+end
+
+--- The first change that works.
+---@param policy procage.Policy
+---@param changes? table|table[]  one, or several, smallest first
+---@param asks? table
+---@return string? flag
+---@return string? line
+function M.checked(policy, changes, asks)
+  if not changes or not asks then
+    return nil
+  end
+  for _, change in ipairs(changes[1] and changes or { changes }) do
+    local flag, line = checked(policy, change, asks)
+    if flag then
+      return flag, line
+    end
   end
 end
 

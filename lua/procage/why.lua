@@ -130,22 +130,7 @@ end
 --- What the model says under another configuration; nil when there is no such policy.
 local function ask_again(policy, try, op, target)
   local profile, context = policy.again(altered(policy.config, try))
-  if not profile then
-    return nil
-  end
-  local fitted, report = fit.fit(profile, policy.host, {
-    is_checked = true,
-    supervisor = policy.supervisor,
-    extensions = policy.extensions,
-  })
-  if not fitted then
-    return nil
-  end
-  local survey = survey_room.look(fitted, context.visible)
-  if not survey then
-    return nil
-  end
-  return (model.allows(model.view(fitted, policy.host, survey, report), op, target))
+  return remedy.judged(policy, profile, context, op, target)
 end
 
 --- Too much to be offered for one file: everything, a top directory, the whole home.
@@ -175,23 +160,14 @@ local function without(policy, key, item)
   return tries
 end
 
----@param ports integer[]
-local function with_port(ports, port)
-  local list = table.move(ports, 1, #ports, 1, {})
-  list[#list + 1] = port
-  table.sort(list)
-  return list
-end
-
 local function widen_network(policy, op, object)
   local network, tries = policy.config.network, {}
   if network == "none" then
     tries[1] = { change = { network = "loopback" } }
   end
-  if op == "connect" then
-    tries[#tries + 1] = { change = { network = { ports = with_port(network.ports or {}, object.port) } } }
+  for _, change in ipairs(remedy.network(network, op == "connect" and object.port or nil)) do
+    tries[#tries + 1] = { change = change }
   end
-  tries[#tries + 1] = { change = { network = "all" } }
   return tries
 end
 
@@ -225,7 +201,11 @@ local ALLOW = {
     return without(policy, "read_only", verdict.item)
   end,
   git = function()
-    return { { change = { git = "commit" } }, { change = { git = "write" } } }
+    local tries = {}
+    for i, change in ipairs(remedy.git()) do
+      tries[i] = { change = change }
+    end
+    return tries
   end,
   handoff = function(_, _, _, verdict)
     local tries = verdict.item and { { change = { lift = { verdict.item } } } } or {}

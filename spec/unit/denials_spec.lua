@@ -55,16 +55,33 @@ describe("denials", function()
     assert.is_nil(far.allow)
   end)
 
-  it("offer the loopback first for a socket of which nobody knows what it is for", function()
+  it("offer nothing for a socket of which nobody knows what it is for, and say what there is", function()
     local again = policy_with(function(config)
       return { network = config.network }
     end)
     local line = denials.of(raw({ { call = "socket", args = { 2, 1, 0 } } }), { network = "none", mechanisms = {} }, nil, again)
       .denied[1]
-    assert.equal("socket(AF_INET), for the loopback or for the network (--net all): Permission denied (by prog)", line.text)
-    assert.equal("--net loopback", line.allow)
-    assert.equal('network = "loopback"', line.config)
+    assert.equal("socket(AF_INET), for the loopback (--net loopback) or for the network (--net ports:N, --net all): \z
+      Permission denied (by prog)", line.text)
+    assert.is_nil(line.allow)
   end)
+
+  for _, case in ipairs({
+    { "loopback", 443, "--net ports:443" },
+    { { ports = { 443 } }, 18999, "--net ports:443,18999" },
+    { "none", 443, "--net ports:443" },
+    -- Names are asked for with UDP.
+    { { ports = { 443 } }, 53, "--net all" },
+  }) do
+    it("offer the port that was wanted: " .. case[3], function()
+      local again = policy_with(function(config)
+        return { network = config.network }
+      end)
+      local entries = raw({ { call = "connect", address = inet(case[2], 198, 51, 100, 7) } })
+      local line = denials.of(entries, { network = case[1], mechanisms = {} }, nil, again).denied[1]
+      assert.equal(case[3], line.allow)
+    end)
+  end
 
   it("name the address that could not be bound, and offer the network for one outside", function()
     local again = policy_with(function(config)
