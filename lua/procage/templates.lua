@@ -62,7 +62,7 @@ M.config = [==[
 # Package caches: "write", "fetch" (only by a command that has the network), "none"
 #caches = "write"
 
-# "private": each run has a /tmp of its own. "shared": the host's
+# "private": each run has a /tmp of its own. "shared": the host's, to be written with writable = ["/tmp"]
 #tmp = "private"
 
 # ---- Environment ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 --- change that would alter it. A change is offered only after the policy was built again with it and asked the same.
 
 local disk = require("procage.disk")
-local fit = require("procage.fit")
 local ignored = require("procage.ignored")
 local json = require("procage.json")
 local model = require("procage.model")
@@ -10,7 +9,6 @@ local path = require("procage.path")
 local remedy = require("procage.remedy")
 local shipped = require("procage.shipped")
 local startup = require("procage.startup")
-local survey_room = require("procage.survey")
 
 ---@class procage.WhyChange
 ---@field flag string  what is typed

@@ -364,6 +364,39 @@ describe("procage-lua explain", function()
   end)
 end)
 
+describe("a git command that may only read its repository", function()
+  it("is told what lets it write, where that was tried", function()
+    local b <close> = box.new()
+    b:setup("git init -q . && touch f")
+    local told = "procage-lua: git may only read this repository here: --git commit lets it commit\n"
+    local result = b:cli({}, { "git", "add", "f" })
+    assert.not_equal(0, result.status)
+    assert.matches(told, result.stderr, 1, true)
+    assert.equal(0, b:cli({ "--git", "commit" }, { "git", "add", "f" }).status)
+    -- Where the option has no say, and of what fails for a reason of its own, nothing.
+    assert.not_matches("may only read", b:cli({ "--policy", "in-place" }, { "git", "add", "f" }).stderr, 1, true)
+    assert.not_matches("may only read", b:cli({}, { "git", "log", "--nope" }).stderr, 1, true)
+  end)
+
+  it("is offered a commit alone where the refused path is known", function()
+    local b <close> = box.new()
+    b:setup("git init -q . && touch f")
+    local result = b:cli({ "--denials", "paths" }, { "git", "add", "f" })
+    assert.matches(".git/index.lock: Read-only file system (by git); to allow it: --git commit\n", result.stderr, 1, true)
+  end)
+end)
+
+describe("a temporary directory that is shared", function()
+  it("is told to be read alone, unless it is writable", function()
+    local b <close> = box.new()
+    local told = 'procage: tmp = "shared" gives no temporary directory to write in: writable = ["/tmp"] does\n'
+    assert.matches(told, b:cli({ "--set", "tmp=shared" }, { "true" }).stderr, 1, true)
+    local result = b:cli({ "--set", "tmp=shared", "--allow-write", "/tmp" }, { "test", "-w", "/tmp" })
+    assert.equal(0, result.status, result.stderr)
+    assert.not_matches(told, result.stderr, 1, true)
+  end)
+end)
+
 describe("a program that cannot be executed", function()
   local function message(b, args, command)
     return b:cli(args, command).stderr

@@ -2,6 +2,7 @@
 
 local answers = require("procage.later")("procage.answers")
 local core = require("procage.core")
+local git_hint = require("procage.later")("procage.cli.git_hint")
 local quote = require("procage.later")("procage.quote")
 local reports = require("procage.report")
 local setup = require("procage.cli.setup")
@@ -168,6 +169,10 @@ return function(request)
   end
   if status ~= 0 and not chosen.quiet then
     tell_denials(outcome.denials)
+    local line = git_hint.line(made.policy, request.argv, outcome.denials)
+    if line then
+      writer.err("procage-lua: ", line)
+    end
   end
   if not chosen.quiet and (status ~= 0 or #outcome.appeared > 0) then
     tell_why(outcome)

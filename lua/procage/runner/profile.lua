@@ -3,6 +3,7 @@
 
 local config_room = require("procage.config")
 local core = require("procage.core")
+local disk = require("procage.disk")
 local json = require("procage.json")
 local list = require("procage.list")
 local path = require("procage.path")
@@ -131,6 +132,20 @@ local function add_options(profile, checked, options, context)
   end
 end
 
+--- Somebody asked for the host's own temporary directory, and nothing lets it be written.
+---@return string? notice
+local function no_tmp(profile, checked, context)
+  if checked.tmp ~= "shared" or profile.tmp ~= "shared" or profile.unconfined then
+    return nil
+  end
+  for _, tree in ipairs({ "/tmp", context.tmp }) do
+    if path.resolved_tree_of(disk.resolve(tree), profile.write) then
+      return nil
+    end
+  end
+  return 'procage: tmp = "shared" gives no temporary directory to write in: writable = ["/tmp"] does'
+end
+
 --- The profile, resolved on this disk.
 ---@param name string  a shipped policy or a file
 ---@param checked procage.Config
@@ -163,6 +178,7 @@ function M.make(name, checked, options, caller, given)
   if source.notice then
     table.insert(notices, 1, source.notice)
   end
+  notices[#notices + 1] = no_tmp(profile, checked, context)
   message = wide and widened(wide, profile, options, caller)
   if message then
     return nil, message
