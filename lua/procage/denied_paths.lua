@@ -140,7 +140,12 @@ local function describe(entry, policy, view)
     clause = clause,
     change = change_for(clause, row.op, target, policy, is_about_entries),
     -- A commit makes names in a git directory.
-    asks = { op = row.op, target = target, inner = is_about_entries and path.join(target, "index.lock") or nil, question = row.verb == "execute" and "exec" or nil },
+    asks = {
+      op = row.op,
+      target = target,
+      inner = is_about_entries and path.join(target, "index.lock") or nil,
+      question = row.verb == "execute" and "exec" or nil,
+    },
     -- What was to be written says more than what a program looks for and does without.
     rank = row.op == "write" and 1 or clause == "hidden" and 2 or 3,
   }
