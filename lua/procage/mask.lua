@@ -194,6 +194,11 @@ local function check_options(options)
   end
 end
 
+--- Where a file lies is no secret, whatever the name of the variable: AWS_CA_BUNDLE.
+local function is_path(text)
+  return path.is_absolute(text) and not text:find("\0", 1, true) and core.stat(text) ~= nil
+end
+
 --- Of equal texts under two names the first by name is shown, whatever the order of a table.
 ---@return boolean? ok
 ---@return string? message
@@ -206,7 +211,7 @@ local function add_variables(self, options)
     return nil, message
   end
   for _, name in ipairs(list.keys(variables or {})) do
-    if not kept[name] and is_secret_name(self, name) then
+    if not kept[name] and is_secret_name(self, name) and not is_path(variables[name]) then
       add_lines(self, name, variables[name])
     end
   end

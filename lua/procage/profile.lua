@@ -119,9 +119,13 @@ local function is_string(value)
 end
 
 local network_names = { "none", "loopback", "all" }
+local network_word = check.one_of(network_names)
 local network = check.either(
   is_string,
-  check.one_of(network_names),
+  function(value, key)
+    local bad = network_word(value, key)
+    return bad and (value:find("^ports") and bad .. "; ports are a table, { ports = { 443 } }" or bad)
+  end,
   check.record({ { name = "ports", check = check.list(check.port, 1), required = true } }, "field")
 )
 

@@ -267,6 +267,8 @@ local function find_change(policy, answer, op, target, object, verdict)
   end
   if closed then
     answer.no_change = closed
+  elseif not verdict.allowed and verdict.clause == "hidden" and not answer.reason then
+    answer.no_change = "it is hidden by what says so above: it opens where that is taken out"
   elseif not verdict.allowed and (verdict.clause == "hidden" or verdict.clause == "ignored") then
     answer.no_change = "it is hidden: credentials are never offered"
   elseif not verdict.allowed and (verdict.clause == "permissions" or verdict.clause == "exists") then

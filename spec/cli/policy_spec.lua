@@ -71,6 +71,27 @@ describe("a policy that does not read the configuration", function()
   end)
 end)
 
+describe("a mistake that is easily made", function()
+  it("is told", function()
+    local b, file = made()
+    local _ <close> = b
+    local told = program(b, { "run", "--lift", ".ssh", "--", "true" }).stderr
+    assert.matches("~/.ssh stays hidden (did you mean ~/.ssh?)", told, 1, true)
+    assert.matches("'network' is not KEY=VALUE", program(b, { "run", "--set", "network", "--", "true" }).stderr, 1, true)
+    assert.matches("^exec /[^\n]*/cat: allowed\n", program(b, { "why", "exec", "cat" }).stdout)
+    local own = program(b, { "why", "--set", 'hidden=["~/notes"]', "read", "~/notes/n" }).stdout
+    assert.matches("hidden[1] of the configuration", own, 1, true)
+    assert.not_matches("credentials", own, 1, true)
+    b:write("outside/n.lua", [[
+      local profile = require("procage.profile")
+      return function() local p = profile.new() p:network("ports:443") return p end]])
+    assert.matches("{ ports = { 443 } }", program(b, { "check", b.outside .. "/n.lua" }).stdout, 1, true)
+    local missing = program(b, { "-e", 'require("foo")' }).stderr
+    assert.matches("\n  no field package.preload", missing, 1, true)
+    assert.is_truthy(file)
+  end)
+end)
+
 describe("a layer that narrows", function()
   it("lets nobody run what confines nothing", function()
     local b <close> = box.new()

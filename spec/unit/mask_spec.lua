@@ -64,6 +64,11 @@ local SECRET = "hunter2/hunter+2?"
 describe("a masker", function()
   local m = masker({ THE_TOKEN = SECRET })
 
+  it("leaves the path of a file alone, whatever its variable is called", function()
+    local made = assert(mask.new({ env = { AWS_CA_BUNDLE = "/etc/passwd", AWS_OTHER = "/etc/none-such" } }))
+    assert.equal("/etc/passwd [redacted:AWS_OTHER]", made:text("/etc/passwd /etc/none-such"))
+  end)
+
   it("puts a name in the place of a secret, and nothing else", function()
     assert.equal("a [redacted:THE_TOKEN] b\n", m:text("a " .. SECRET .. " b\n"))
     assert.equal("hunter2/hunter+2", m:text("hunter2/hunter+2"))

@@ -87,7 +87,7 @@ local function run_script(words)
     return lines
   end, table.unpack(arguments))
   if not ok then
-    writer.each(writer.err, "procage-lua: " .. table.concat(told, "\n  "))
+    writer.each(writer.err, "procage-lua: " .. table.concat(told, "\n  "):gsub("\t", "  "))
     return RAISED
   end
   return 0

@@ -38,7 +38,10 @@ local function parse(words)
   local request, i = { tree = false }, 2
   while words[i] and words[i]:sub(1, 2) == "--" and words[i] ~= "--" do
     local name = words[i]
-    if name == "--tree" then
+    if name == "--help" then
+      return nil, "for policy:wrap, not for people: procage-lua __sandbox [--tree] [--cwd DIR] [--home DIR] \z
+        [--executable FILE] PROFILE -- COMMAND [ARGUMENT ...]"
+    elseif name == "--tree" then
       request.tree = true
     elseif name == "--cwd" or name == "--home" then
       i = i + 1

@@ -39,7 +39,7 @@ function M.pair(flag)
   return function(text)
     local key, value = text:match("^([^=]+)=(.*)$")
     if not key then
-      return nil, ("%s: '%s' is not NAME=VALUE"):format(flag, text)
+      return nil, ("%s: '%s' is not %s=VALUE"):format(flag, text, flag == "--set" and "KEY" or "NAME")
     end
     return { key = key, value = value }
   end

@@ -4,6 +4,7 @@ local answers = require("procage.answers")
 local core = require("procage.core")
 local model = require("procage.model")
 local nearest = require("procage.nearest")
+local path = require("procage.path")
 local setup = require("procage.cli.setup")
 local why = require("procage.why")
 local writer = require("procage.writer")
@@ -21,12 +22,25 @@ local function is_operation(op)
   return false
 end
 
+--- Where PATH leads a bare name of a program.
+---@return string?
+local function on_path(name)
+  for directory in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+    local file = path.is_absolute(directory) and path.join(directory, name)
+    local found = file and core.stat(file)
+    if found and found.kind == "file" and found.mode & 73 ~= 0 then -- 0111
+      return file
+    end
+  end
+end
+
 --- A target that is a path is one from where the user is.
 local function target_of(op, text)
   local is_path = op == "read" or op == "write" or op == "exec" or text:find("^[~./]") ~= nil
   if not is_path then
     return text
   end
+  text = op == "exec" and not text:find("/", 1, true) and on_path(text) or text
   return setup.absolute("why", text, assert(core.real_path("/proc/self/cwd")), os.getenv("HOME"))
 end
 

@@ -124,7 +124,7 @@ function M.handler(view, depth)
     elseif type(message) ~= "string" then
       return { "error: " .. pretty.format(message, { indent = 7, depth = 3, describe = view.describe }) }
     end
-    local told = { pretty.printable(message, "\n") }
+    local told = { pretty.printable(message, "\n\t") }
     local is_explained, why = pcall(function()
       -- From the message handler: this function, pcall, the handler; above them whoever raised.
       local level = 4 + (depth or 0)

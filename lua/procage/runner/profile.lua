@@ -146,6 +146,17 @@ local function no_tmp(profile, checked, context)
   return 'procage: tmp = "shared" gives no temporary directory to write in: writable = ["/tmp"] does'
 end
 
+--- A word that lifts a hand-off name, and not the hidden path of the same name at home.
+---@return string? notice
+local function half_lifted(profile, checked, context)
+  for _, word in ipairs(checked.lift) do
+    local place = not word:find("^[/~]") and path.join(context.home, word)
+    if place and list.has(profile.hidden, place) then
+      return ("procage: lift %s: the hand-off name alone, ~/%s stays hidden (did you mean ~/%s?)"):format(word, word, word)
+    end
+  end
+end
+
 --- The profile, resolved on this disk.
 ---@param name string  a shipped policy or a file
 ---@param checked procage.Config
@@ -179,6 +190,7 @@ function M.make(name, checked, options, caller, given)
     table.insert(notices, 1, source.notice)
   end
   notices[#notices + 1] = no_tmp(profile, checked, context)
+  notices[#notices + 1] = half_lifted(profile, checked, context)
   message = wide and widened(wide, profile, options, caller)
   if message then
     return nil, message
