@@ -62,10 +62,26 @@ static bool own_prefix(char *prefix, size_t size)
 	return !strpbrk(prefix, ";?");
 }
 
+/* Where our own files cannot be seen, there is nothing to trace: within a sandbox they were hidden, or covered by its /tmp. */
+static bool is_without_files(const char *message)
+{
+	static const char start[] = "module 'procage.cli' not found";
+
+	return strncmp(message, start, sizeof(start) - 1) == 0;
+}
+
 static int traceback(lua_State *L)
 {
 	const char *message = luaL_tolstring(L, 1, NULL);
+	char prefix[PATH_MAX];
 
+	if (is_without_files(message) && own_prefix(prefix, sizeof(prefix))) {
+		lua_pushfstring(L,
+				"its own files, %s/share/lua and what that leads to, are not to be seen here; "
+				"within a sandbox: --allow-read of the installation, or of the whole checkout",
+				prefix);
+		return 1;
+	}
 	luaL_traceback(L, L, message, 1);
 	return 1;
 }

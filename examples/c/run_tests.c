@@ -83,7 +83,12 @@ static void cancel_a_run(procage_policy *policy)
 
 int main(int argc, char **argv)
 {
-	struct procage_load load = { .size = sizeof(load), .policy = "speccoder" };
+	/* Refused files are told of too: by default it is calls and connections alone. */
+	struct procage_load load = {
+		.size = sizeof(load),
+		.policy = "speccoder",
+		.config_json = "{\"denials\": \"paths\"}",
+	};
 	procage_runtime *runtime = NULL;
 	procage_policy *policy = NULL;
 	procage_error *error = NULL;

@@ -5,7 +5,9 @@
 
 local procage = require("procage")
 
-local policy = assert(procage.policy.load("speccoder", { limits = { timeout_ms = 60000 } }, { root = arg[1] }))
+-- Refused files are told of too: by default it is calls and connections alone.
+local config = { limits = { timeout_ms = 60000 }, denials = "paths" }
+local policy = assert(procage.policy.load("speccoder", config, { root = arg[1] }))
 
 -- A test command that builds something, and would leave a file outside of its workspace.
 local outcome = assert(policy:run({

@@ -364,6 +364,20 @@ describe("procage-lua explain", function()
   end)
 end)
 
+describe("the program without its own files", function()
+  it("says what is missing, and what gives it", function()
+    local b <close> = box.new()
+    b:setup(("mkdir -p alone/bin && cp '%s' alone/bin/procage-lua"):format(require("procage.paths").program()))
+    local result = b:run_unconfined({ b.workspace .. "/alone/bin/procage-lua", "run", "--", "true" })
+    if result.status ~= 0 then
+      assert.equal(125, result.status)
+      assert.matches("procage-lua: its own files, " .. b.workspace .. "/alone/share/lua", result.stderr, 1, true)
+      assert.matches("--allow-read", result.stderr, 1, true)
+      assert.not_matches("traceback", result.stderr, 1, true)
+    end
+  end)
+end)
+
 describe("a git command that may only read its repository", function()
   it("is told what lets it write, where that was tried", function()
     local b <close> = box.new()
