@@ -467,6 +467,24 @@ static int fs_digest(lua_State *L)
 	return 1;
 }
 
+extern char **environ;
+
+/*
+ * core.environment() -> {"NAME=value", ...}: as libc has it now, for a process that may not read its own /proc/self/environ. Another
+ * thread that changes variables meanwhile is a mistake of its host's, as with getenv(3).
+ */
+static int fs_environment(lua_State *L)
+{
+	lua_Integer i;
+
+	lua_newtable(L);
+	for (i = 0; environ && environ[i]; i++) {
+		lua_pushstring(L, environ[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
 /* core.move(from, to) -> true | nil, message, errno: rename that never replaces */
 static int fs_move(lua_State *L)
 {
@@ -623,6 +641,7 @@ void pc_open_fs(lua_State *L)
 		{ "read_some", fs_read_some },
 		{ "digest_file", fs_digest_file },
 		{ "digest", fs_digest },
+		{ "environment", fs_environment },
 		{ "move", fs_move },
 		{ "open_up", fs_open_up },
 		{ "put_mode", fs_put_mode },

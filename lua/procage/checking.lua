@@ -350,11 +350,8 @@ end
 function M.file(file, options)
   options = options or {}
   local root, message = core.real_path(options.root or "/proc/self/cwd")
-  local variables, context = options.env, nil
-  if root and not variables then
-    variables, message = environ.own()
-  end
-  if root and variables then
+  local variables, context = options.env or environ.own(), nil
+  if root then
     context, message = resolve.context({ root = root, home = options.home }, variables)
   end
   if not context then

@@ -377,13 +377,7 @@ end
 ---@return any code
 function M.of(options)
   options = options or {}
-  local config, caller, message = options.config or {}, options.env, nil
-  if not caller then
-    caller, message = environ.own()
-  end
-  if not caller then
-    return nil, message
-  end
+  local config, caller = options.config or {}, options.env or environ.own()
   return M.run({
     base = options.base,
     caller = caller,

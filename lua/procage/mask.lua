@@ -200,15 +200,10 @@ local function is_path(text)
 end
 
 --- Of equal texts under two names the first by name is shown, whatever the order of a table.
----@return boolean? ok
----@return string? message
 local function add_variables(self, options)
-  local kept, variables, message = list.set(options.keep or {}), options.env, nil
+  local kept, variables = list.set(options.keep or {}), options.env
   if variables == nil then
-    variables, message = environ.own()
-  end
-  if variables == nil then
-    return nil, message
+    variables = environ.own()
   end
   for _, name in ipairs(list.keys(variables or {})) do
     if not kept[name] and is_secret_name(self, name) and not is_path(variables[name]) then
@@ -218,7 +213,6 @@ local function add_variables(self, options)
   for _, name in ipairs(list.keys(options.values or {})) do
     add_lines(self, name, options.values[name])
   end
-  return true
 end
 
 ---@param options? procage.MaskOptions
@@ -232,10 +226,7 @@ function M.new(options)
     table.insert(self.patterns, row.pattern)
   end
   list.append(self.patterns, options.names or {})
-  local is_known, unknown = add_variables(self, options)
-  if not is_known then
-    return nil, "mask: " .. unknown
-  end
+  add_variables(self, options)
   for _, file in ipairs(options.files or {}) do
     local ok, message = add_file(self, path.basename(file), file)
     if not ok then

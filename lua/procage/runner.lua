@@ -68,13 +68,7 @@ function M.load(name, config, options)
   end
   check_load_options(options)
   check_prepared(options.prepared)
-  local caller, unknown = options.env, nil
-  if not caller then
-    caller, unknown = environ.own()
-  end
-  if not caller then
-    return nil, unknown, "config"
-  end
+  local caller = options.env or environ.own()
   local checked, message = config_room.parse(config or {})
   if not checked then
     return nil, message, "config"
@@ -115,15 +109,12 @@ end
 ---@return string? message
 ---@return any code
 function M.adopt(profile, options)
-  local caller, message = options.env, nil
-  if not caller then
-    caller, message = environ.own()
-  end
+  local caller, message = options.env or environ.own(), nil
   local context = options.context
-  if caller and not context then
+  if not context then
     context, message = resolve.context({ root = profile.workspace, home = options.home }, caller)
   end
-  if not caller or not context then
+  if not context then
     return nil, message, "config"
   end
   list.append(profile.accept, options.tolerates)

@@ -416,15 +416,8 @@ function M.load(options)
   if not options.root then
     error("spettro.load: root, the workspace, is missing", 2)
   end
-  local env, message = options.env, nil
-  if not env then
-    env, message = environ.own()
-  end
-  if not env then
-    return nil, message, "config"
-  end
-  local layers
-  layers, message = M.layers({
+  local env = options.env or environ.own()
+  local layers, message = M.layers({
     sandbox_mode = options.mode,
     sandbox_net = options.net,
     sandbox_allow_dirs = options.allow_dirs,
