@@ -63,6 +63,9 @@ local function keyed(message, config, home)
   return message
 end
 
+--- What narrows every policy: for one user, and for all.
+local LAYER = "narrow.lua"
+
 --- What is worth saying of a policy that is well.
 ---@param profile procage.Profile
 ---@param context procage.Context
@@ -151,7 +154,9 @@ end
 ---@param context procage.Context
 ---@return string? refusal
 local function refusal(name, config, context)
-  local profile = policy_room.build_profile(path_text.expand_home(name, context.home), config, context)
+  -- As it is on this disk: a hidden path in a cache that is not there opens no gap.
+  local options = { root = context.workspace, home = context.home }
+  local profile = profiles.make(path_text.expand_home(name, context.home), config, options, context.env)
   if not profile or config.mode == "off" then
     return nil
   end
@@ -293,6 +298,10 @@ local function script_problems(file, context, words)
   end
   local problems = policy_problems(file, config, context)
   if #problems > 0 then
+    return problems
+  end
+  if path_text.basename(file) == LAYER then
+    -- What a layer does not say the policy below it does.
     return problems
   end
   local problem, notes = load_problem(file, config, context)

@@ -456,8 +456,11 @@ function methods:unconfined(why)
 end
 
 ---@param trees string[]
----@param when "write"|"fetch"
+---@param when "write"|"fetch"|"none"
 function methods:caches(trees, when)
+  if when == "none" then
+    return set(self, "caches", { trees = {}, when = "fetch" })
+  end
   local list = {}
   for i, tree in ipairs(trees) do
     list[i] = normal(tree)

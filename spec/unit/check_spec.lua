@@ -79,6 +79,24 @@ describe("a script that calls policies.rows amiss", function()
 end)
 
 describe("check", function()
+  it("says of a policy with caches what run says, and of the builder's word for none", function()
+    local b <close> = box.new()
+    local text = templates.policy:gsub("\n  %-%- p:caches", "\n  p:caches")
+    assert.matches("\n  p:caches", text, 1, true)
+    for _, line in ipairs(check(b, "p.lua", text)) do
+      assert.not_matches("replace", line, 1, true)
+    end
+    b.options.policy = b:write("outside/p.lua", text)
+    b.options.config = { caches = "none" }
+    assert.same({}, assert(b:policy()).profile.caches.trees)
+  end)
+
+  it("asks of a layer no more than a layer has", function()
+    local b <close> = box.new()
+    local text = "return function(config, ctx)\n  return { network = 'none', limits = { processes = 9 } }\nend\n"
+    assert.same({ "narrow.lua: ok" }, check(b, "narrow.lua", text))
+  end)
+
   it("asks the policy about the keys that are well, where others are not", function()
     local b <close> = box.new()
     local lines = check(b, "a.toml", "[sandbox]\nlift = ['~/.nope']\nmode = 'x'\nhidden = ['rel']\ncaches = 'none'\n")
