@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,7 @@ struct trial {
 	bool is_plain;
 	int kill_at; /* 0: never */
 	int points, init_from, init_exec;
+	pid_t executing; /* is within execve(2): what is killed now comes too late for anybody */
 	bool is_killed, host_is_dead, is_released;
 	bool was_executed, was_executed_late;
 	long long released_at;
@@ -142,13 +144,32 @@ static void kill_host(struct trial *trial, const struct task *task)
 	kill(trial->host, SIGKILL);
 }
 
+/* Before there is an init it is init that is executed. */
+static void note_executing(struct trial *trial, const struct task *task)
+{
+	struct __ptrace_syscall_info info = { 0 };
+
+	ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof(info), &info);
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT && trial->executing == task->tid)
+		trial->executing = 0;
+	else if (info.op == PTRACE_SYSCALL_INFO_ENTRY && (info.entry.nr == SYS_execve || info.entry.nr == SYS_execveat) &&
+		 (trial->init_exec || trial->is_plain))
+		trial->executing = task->tid;
+}
+
 /* At a point. Whether the task stays where it is. */
 static bool note_point(struct trial *trial, struct task *task)
 {
+	bool is_late = trial->executing;
+
 	if (!counts(trial, task))
 		return false;
 	if (trial->is_killed)
 		return !trial->is_released;
+	note_executing(trial, task);
+	/* The entry of the call itself is a point still. */
+	if (is_late)
+		return false;
 	trial->points++;
 	if (!task->first_point)
 		task->first_point = trial->points;
@@ -176,6 +197,7 @@ static void note_exec(struct trial *trial, struct task *task)
 		return;
 	if (is_init(task->tid)) {
 		task->role = INIT;
+		trial->executing = 0;
 		if (!trial->init_exec) {
 			trial->init_exec = trial->points;
 			trial->init_from = task->first_point;
