@@ -55,12 +55,24 @@ function M.entered(root, directory)
   return places
 end
 
---- The same for whatever `root/.git` names; a repository whose index cannot be read enters none that is known.
+--- What git enters by an index that is another than it was. An index that cannot be read may lead anywhere: it is told itself.
 ---@param root string
----@return string[] places
-function M.entered_from(root)
-  local found = git.at(root)
-  return found and M.entered(root, found.directory) or {}
+---@param marks table<string, string>  of indexes, as they were
+---@return string[] names  `.git` of each repository, or the index
+function M.entered_since(root, marks)
+  local found, is_changed, names = git.at(root), false, {}
+  local files = found and M.index_files(found.directory) or {}
+  for _, file in ipairs(files) do
+    is_changed = is_changed or disk.mark(file) ~= marks[file]
+  end
+  if not found or not is_changed then
+    return names
+  end
+  local places = M.entered(root, found.directory)
+  for i, place in ipairs(places or {}) do
+    names[i] = place .. "/.git"
+  end
+  return places and names or files
 end
 
 --- A directory that is walked has at most so many entries looked at: refs and logs are a few thousand in a large repository.

@@ -66,6 +66,9 @@ end
 
 --- Below a directory that changed: what makes a directory a repository, where it was none that was known.
 local function add_made(made, at, depth, watch, left)
+  if left.open then
+    left.open(at)
+  end
   left.count = left.count - 1
   if left.count < 0 then
     left.is_over = true
@@ -90,15 +93,16 @@ end
 --- What the user's git would enter now: repositories that a scan like the one before the run finds in directories that have
 --- changed since, and those that an index names, wherever they lie.
 ---@param watch procage.Watch
----@return string[] names  of each the `.git`, or the HEAD of a bare one
+---@param open? fun(directory: string)  is told of each directory before it is looked into
+---@return string[] names  of each the `.git`, or the HEAD of a bare one; an index that nobody can read
 ---@return boolean is_over  there are more directories than a scan looks into
-function M.made_repositories(watch)
+function M.made_repositories(watch, open)
   local count = M.scan_directories
   for _ in pairs(watch.listed) do
     count = count - 1
   end
   -- A tree that was large before is looked into a little further.
-  local made, left = {}, { count = math.max(count, M.scan_directories // 8) }
+  local made, left = {}, { count = math.max(count, M.scan_directories // 8), open = open }
   for directory, mark in pairs(watch.listed) do
     if disk.mark(directory) ~= mark and disk.kind(directory) == "directory" then
       local tree = path.resolved_tree_of(directory, watch.trees) or directory
@@ -106,8 +110,8 @@ function M.made_repositories(watch)
     end
   end
   for _, root in ipairs(watch.entered and watch.roots or {}) do
-    for _, place in ipairs(plants.entered_from(root) or {}) do
-      made[#made + 1] = path.resolved_tree_of(place, watch.trees) and place .. "/.git" or nil
+    for _, place in ipairs(plants.entered_since(root, watch.listed)) do
+      made[#made + 1] = path.resolved_tree_of(place, watch.trees) and place or nil
     end
   end
   return made, left.is_over or false
@@ -340,7 +344,7 @@ local function every_path_after(watch, open)
   local once, seen = {}, {}
   local found = every_path(watch, open)
   if watch.entered then
-    local made, is_over = M.made_repositories(watch)
+    local made, is_over = M.made_repositories(watch, open)
     watch.is_over = is_over
     table.move(made, 1, #made, #found + 1, found)
   end

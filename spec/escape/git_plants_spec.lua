@@ -79,6 +79,24 @@ describe("a repository that a run plants", function()
     end
   end)
 
+  it("is moved out of a directory that was closed to listing", function()
+    local b <close> = box.new()
+    repository(b)
+    assert.equal(0, b:run("mkdir d && cd d && git init -q . && " .. EVIL .. " && cd .. && chmod 0311 d").status)
+    b:setup("chmod 755 d")
+    assert.is_false(b:exists("workspace/d/.git"))
+  end)
+
+  it("cannot be meant by an index that nobody can read: it is moved, and an unchanged one is not", function()
+    local b <close> = box.new()
+    repository(b)
+    b.options.config = { git = "commit" }
+    assert.same({}, b:run("true").appeared)
+    local outcome = b:run("printf 'DIRC\\0\\0\\0\\11' > .git/index")
+    assert.equal(b:path("workspace/.git/index"), outcome.appeared[1].path)
+    assert.is_false(b:exists("workspace/.git/index"))
+  end)
+
   it("is moved out when it is a bare one with a hook", function()
     box.attack({
       run = "git init -q --bare b.git && printf '#!/bin/sh\ntouch $OUTSIDE/ran\n' > b.git/hooks/pre-receive && "
