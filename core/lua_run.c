@@ -1,6 +1,7 @@
 /* Bindings: checked plans and runs. */
 #include "lua_check.h"
 #include "lua_core.h"
+#include "lua_remains.h"
 #include "lua_run.h"
 #include "lua_turn.h"
 #include "plan.h"
@@ -305,7 +306,8 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 					    "memory_bytes",  "processes",
 					    "grace_ms",	     "stdin_grace_ms",
 					    "observes",	     "is_audited",
-					    "spare",	     NULL };
+					    "spare",	     "may_leave_init",
+					    NULL };
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -323,6 +325,7 @@ static void check_spec(lua_State *L, int spec, struct pc_command *command, struc
 	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
 	run->observes = option_observes(L, spec);
 	run->is_audited = pc_option_boolean(L, spec, "is_audited");
+	run->may_leave_init = pc_option_boolean(L, spec, "may_leave_init");
 	run->input_grace_ms = option_integer(L, spec, "stdin_grace_ms", 0, 0);
 	command->cgroup = option_path(L, spec, "cgroup", false);
 	command->cgroup_limits.memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
@@ -465,9 +468,9 @@ static void push_accesses(lua_State *L, const struct pc_accesses *accesses)
 	}
 }
 
-static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_result *result)
+static int push_outcome(lua_State *L, const struct pc_run *run, struct pc_result *result)
 {
-	lua_createtable(L, 0, 16);
+	lua_createtable(L, 0, 18);
 	push_ending(L, result);
 	set_integer(L, "duration_us", (lua_Integer)result->duration_us);
 	set_integer(L, "user_us", (lua_Integer)result->user_us);
@@ -478,6 +481,8 @@ static int push_outcome(lua_State *L, const struct pc_run *run, const struct pc_
 	lua_setfield(L, -2, "denials");
 	push_accesses(L, &result->accesses);
 	lua_setfield(L, -2, "accesses");
+	pc_push_remains(L, &result->remains);
+	lua_setfield(L, -2, "remains");
 	if (run->stdout_fd < 0) {
 		push_capture(L, &result->out);
 		lua_setfield(L, -2, "stdout");
@@ -520,7 +525,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  *
  * core.run(plan, {argv, env, programs, chosen?, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
  * capture_bytes?, timeout_ms?, grace_ms?, stdin_grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "mounts", "all"),
- * is_audited?, spare?}) -> outcome | nil, message, errno, {step, op, path, errno}
+ * is_audited?, may_leave_init?, spare?}) -> outcome, with may_leave_init and its `remains` | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {

@@ -432,7 +432,20 @@ struct pc_supervision {
 	bool has_terminal;	  /* out_fd is the command's terminal, to be resized like the one of in_from_fd */
 	bool is_input_open;	  /* in_fd stays open for more (pc_supervise_give) */
 	bool is_live;		  /* what is captured is shown as it comes (pc_supervise_output) */
+	bool may_leave_init;	  /* the result may come with an init that is still going */
 };
+
+/*
+ * An init whose run is over: all that the run started is dead and reaped, and it is on its way out, with the run's namespaces
+ * and mounts. They take as long to go as the end of everything else. (remains.c)
+ */
+struct pc_remains;
+
+/* Whether it has gone, by now or in any case; a zombie of ours is none from then on. Never waits. */
+bool pc_remains_have_gone(struct pc_remains *remains);
+
+/* Waits until it has, and frees; NULL: nothing. */
+void pc_remains_end(struct pc_remains *remains);
 
 struct pc_result {
 	bool has_status;     /* false: init died without a word, so how the command ended is unknown */
@@ -447,6 +460,7 @@ struct pc_result {
 	struct pc_capture out, err;
 	struct pc_denials denials;
 	struct pc_accesses accesses;
+	struct pc_remains *remains; /* may_leave_init alone; NULL: init has gone */
 };
 
 struct pc_supervisor;
@@ -461,7 +475,7 @@ int pc_supervise_start(const struct pc_process *process, const struct pc_supervi
 
 /*
  * Waits at most `timeout_ms` (-1: as long as it takes) for something to happen to the run and sees to it.
- * 1: everything it started is dead and its output is read; 0: not yet; or -errno (poll(2)).
+ * 1: everything the command started is dead and its output is read; 0: not yet; or -errno (poll(2)).
  */
 int pc_supervise_step(struct pc_supervisor *supervisor, int timeout_ms);
 
@@ -476,7 +490,7 @@ int pc_supervise_give(struct pc_supervisor *supervisor, const char *data, size_t
 size_t pc_supervise_ungiven(const struct pc_supervisor *supervisor);
 void pc_supervise_end_input(struct pc_supervisor *supervisor);
 
-/* Ends the run if it is not over and waits until it is dead. Free `result` with pc_result_free(). */
+/* Ends the run if it is not over and waits until it is dead. Free `result` with pc_result_free(), which waits for remains. */
 void pc_supervise_finish(struct pc_supervisor *supervisor, struct pc_result *result);
 
 void pc_capture_free(struct pc_capture *capture);
@@ -504,6 +518,7 @@ struct pc_run {
 	enum pc_observes observes;
 	bool is_audited;	/* the plan's domain is logged, and the kernel's records of it are read */
 	int64_t input_grace_ms; /* from the end of standard input to SIGTERM; 0: the run goes on */
+	bool may_leave_init;	/* as in struct pc_supervision */
 };
 
 /*

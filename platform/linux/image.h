@@ -73,6 +73,7 @@ enum pc_status_kind {
 	PC_STATUS_FAILED = 1, /* a step failed and the command never ran */
 	PC_STATUS_STARTED,    /* exec has happened */
 	PC_STATUS_EXITED,     /* the command has ended */
+	PC_STATUS_OVER,	      /* and init has reaped all that it started: nobody is left but init, which goes now */
 };
 
 /* One record on the status pipe; shorter than PIPE_BUF, so written whole. */

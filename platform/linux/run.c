@@ -202,6 +202,7 @@ static int supervise(struct pipes *pipes, const struct pc_run *run, const struct
 		.has_terminal = run->has_terminal,
 		.is_input_open = run->is_input_open,
 		.is_live = is_live,
+		.may_leave_init = run->may_leave_init,
 	};
 
 	return pc_supervise_start(process, &how, supervisor);

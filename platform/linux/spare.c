@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "here.h"
 #include "image_build.h"
+#include "remains.h"
 #include "spawn.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -74,26 +74,6 @@ static int let_go(struct held *held)
 	return fd;
 }
 
-/* Whose process a descriptor leads to: -1: it is dead and reaped; 0: it is no pidfd. Source: pidfd_open(2), fdinfo. */
-static int process_of(int pidfd)
-{
-	char path[64], text[512], *line;
-	cleanup_fd int fd = -1;
-	ssize_t size;
-	int pid = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (size < 0)
-		return 0;
-	text[size] = '\0';
-	line = strstr(text, "\nPid:");
-	if (!line || sscanf(line + 5, "%d", &pid) != 1)
-		return 0;
-	return pid;
-}
-
 static bool is_ready_to_read(int fd)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -103,7 +83,7 @@ static bool is_ready_to_read(int fd)
 
 static bool is_dead(const struct pc_spare *spare)
 {
-	return process_of(spare->pidfd) != spare->pid || is_ready_to_read(spare->pidfd);
+	return pc_process_of(spare->pidfd) != spare->pid || is_ready_to_read(spare->pidfd);
 }
 
 bool pc_spare_is_alive(const struct pc_spare *spare)
@@ -132,7 +112,7 @@ int pc_processors(void)
 /* Returns false when the child is still in the memory that is to be freed. */
 static bool end_child(struct pc_spare *spare)
 {
-	int pid = process_of(spare->pidfd);
+	int pid = pc_process_of(spare->pidfd);
 
 	if (pid == spare->pid || pid == -1) {
 		struct pc_process process = { .pid = spare->pid, .pidfd = spare->pidfd };
@@ -155,7 +135,7 @@ void pc_spare_close(struct pc_spare *spare)
 	/* The copy in a fork of the host is let go of: the process is the other's. */
 	if (is_own)
 		is_gone = end_child(spare);
-	else if (spare->apart.stack && process_of(spare->pidfd))
+	else if (spare->apart.stack && pc_process_of(spare->pidfd))
 		close(spare->pidfd);
 	if (!is_gone)
 		return; /* memory is lost sooner than taken away from under the child */

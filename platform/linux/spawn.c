@@ -10,6 +10,7 @@
 #include "child_start.h"
 #include "cleanup.h"
 #include "image_build.h"
+#include "remains.h"
 #include "spawn.h"
 #include "sys.h"
 
@@ -23,7 +24,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U /* Linux 6.3 */
@@ -130,19 +130,10 @@ static int clone_child(const struct pc_plan *plan, struct pc_start *start, struc
 
 /* ---- starting ------------------------------------------------------------------------------------------------------------ */
 
-/* A host that ignores SIGCHLD, or waits for any child, has reaped it already: ECHILD is as good. */
-static void reap(struct pc_process *process)
-{
-	siginfo_t info;
-
-	while (waitid((idtype_t)P_PIDFD, (id_t)process->pidfd, &info, WEXITED) < 0 && errno == EINTR)
-		;
-}
-
 void pc_end_process(struct pc_process *process)
 {
 	syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
-	reap(process);
+	pc_reap(process->pidfd);
 	close(process->pidfd);
 	process->pidfd = -1;
 }

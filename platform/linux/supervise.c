@@ -2,8 +2,8 @@
  * Looks after one run: one poll loop over the status pipe, the streams, the deadline and init's death, a turn of it at a time.
  *
  * No thread, no signal handler, nothing global: a host may have hundreds at once. What the command ended with comes from the
- * status pipe, never from winning a wait(2). The run is over when init is dead, and with it everything that the run started;
- * a descriptor that someone still holds does not keep it.
+ * status pipe, never from winning a wait(2). The run is over when init says that all others are dead, or is dead itself; a
+ * descriptor that someone still holds does not keep it.
  */
 #include "audit.h"
 #include "capture.h"
@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "image.h"
 #include "notify.h"
+#include "remains.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +55,7 @@ struct stream {
 	struct pc_capture *capture;
 	char *buffer;
 	size_t at, left; /* read and not yet written, or to be seen by the caller until the next turn */
-	size_t due;	 /* once init is dead: what it had left in the pipe */
+	size_t due;	 /* once the run is over: what it had left in the pipe */
 };
 
 /* The command's standard input: bytes still to be written, and where more come from. */
@@ -75,6 +76,7 @@ struct pc_supervisor {
 	struct input in;
 	int64_t start_us, deadline_us, kill_us, unfed_us; /* -1: none */
 	bool is_killed;					  /* kill_us is when to insist */
+	bool is_over;					  /* everybody is dead, but for init perhaps */
 	bool init_is_dead, is_drained;
 	char *in_buffer;
 };
@@ -159,7 +161,7 @@ static void note_hang_up(struct pc_supervisor *s)
 /* Whether there may be more to read at once. */
 static bool read_output(struct pc_supervisor *s, struct stream *stream)
 {
-	size_t size = s->init_is_dead && stream->due < CHUNK ? stream->due : CHUNK;
+	size_t size = s->is_over && stream->due < CHUNK ? stream->due : CHUNK;
 	ssize_t n;
 
 	if (stream->from < 0 || stream->left || !size)
@@ -171,7 +173,7 @@ static bool read_output(struct pc_supervisor *s, struct stream *stream)
 		close_at(&stream->from);
 		return false;
 	}
-	if (s->init_is_dead)
+	if (s->is_over)
 		stream->due -= (size_t)n;
 	if (stream->to < 0)
 		pc_capture_add(stream->capture, s->how.capture_bytes, stream->buffer, (size_t)n);
@@ -251,6 +253,30 @@ static void close_finished_input(struct pc_supervisor *s)
 	}
 }
 
+/*
+ * What the pipes hold when the run is over was written before the end: so much is read and no more, since where the run has no PID
+ * namespace someone may be left who writes on. A terminal does not tell how much it holds.
+ */
+static void note_due(const struct pc_supervisor *s, struct stream *stream)
+{
+	int due = 0;
+
+	if (stream->from < 0)
+		return;
+	stream->due = s->how.has_terminal				  ? TERMINAL_DUE :
+		      ioctl(stream->from, FIONREAD, &due) == 0 && due > 0 ? (size_t)due :
+									    0;
+}
+
+static void note_end(struct pc_supervisor *s)
+{
+	if (s->is_over)
+		return;
+	s->is_over = true;
+	note_due(s, &s->out);
+	note_due(s, &s->err);
+}
+
 static void read_status(struct pc_supervisor *s)
 {
 	struct pc_status status;
@@ -262,6 +288,8 @@ static void read_status(struct pc_supervisor *s)
 		close_at(&s->process.status_fd);
 		return;
 	}
+	if (status.kind == PC_STATUS_OVER)
+		note_end(s);
 	if (status.kind != PC_STATUS_EXITED)
 		return;
 	s->result.has_status = true;
@@ -389,28 +417,6 @@ static void check_clock(struct pc_supervisor *s)
 }
 
 /*
- * What the pipes hold when init dies was written before the end: so much is read and no more, since where the run has no PID
- * namespace someone may be left who writes on. A terminal does not tell how much it holds.
- */
-static void note_due(const struct pc_supervisor *s, struct stream *stream)
-{
-	int due = 0;
-
-	if (stream->from < 0)
-		return;
-	stream->due = s->how.has_terminal				  ? TERMINAL_DUE :
-		      ioctl(stream->from, FIONREAD, &due) == 0 && due > 0 ? (size_t)due :
-									    0;
-}
-
-static void note_death(struct pc_supervisor *s)
-{
-	s->init_is_dead = true;
-	note_due(s, &s->out);
-	note_due(s, &s->err);
-}
-
-/*
  * While the command lives nobody but an attacker ends its broker, and what the broker kept for the run (an address that no other
  * program may take) goes with it. So does the run.
  */
@@ -456,8 +462,10 @@ static void serve_polls(struct pc_supervisor *s, const struct pollfd *polls)
 		pc_notify_drop_listener(s->how.notify);
 	if (polls[WATCH_AUDIT].revents)
 		pc_audit_read(s->how.audit);
-	if (polls[WATCH_INIT].revents)
-		note_death(s);
+	if (polls[WATCH_INIT].revents) {
+		s->init_is_dead = true;
+		note_end(s);
+	}
 }
 
 /*
@@ -530,14 +538,6 @@ static int prepare(struct pc_supervisor *s)
 	return rc;
 }
 
-static void reap(const struct pc_supervisor *s)
-{
-	siginfo_t info;
-
-	while (waitid((idtype_t)P_PIDFD, (id_t)s->process.pidfd, &info, WEXITED) < 0 && errno == EINTR)
-		;
-}
-
 /* Whether or not waitid(2) is ours to win: a pidfd is readable when its process is dead. */
 static void await_death(struct pc_supervisor *s)
 {
@@ -572,12 +572,12 @@ int pc_supervise_step(struct pc_supervisor *s, int timeout_ms)
 		return 1;
 	if (s->how.is_live)
 		s->out.left = s->err.left = 0;
-	if (!s->init_is_dead) {
+	if (!s->is_over) {
 		rc = turn(s, timeout_ms);
 		if (rc < 0)
 			return rc;
 		check_clock(s);
-		if (!s->init_is_dead || (s->how.is_live && (s->out.left || s->err.left)))
+		if (!s->is_over || (s->how.is_live && (s->out.left || s->err.left)))
 			return 0;
 	}
 	drain(s);
@@ -616,14 +616,18 @@ size_t pc_supervise_ungiven(const struct pc_supervisor *s)
 
 static void end(struct pc_supervisor *s)
 {
-	if (!s->init_is_dead)
+	if (!s->is_over)
 		await_death(s);
-	reap(s);
+	if (s->is_over && !s->init_is_dead && s->how.may_leave_init)
+		s->result.remains = pc_remains_new(&s->process);
+	if (!s->result.remains)
+		pc_reap(s->process.pidfd);
 	/* Whatever became of init: nothing in the cgroup outlives this. */
 	pc_cgroup_close(s->process.cgroup, &s->result.memory_kills);
 	pc_notify_close(s->how.notify, &s->result);
 	pc_audit_close(s->how.audit, &s->result.accesses);
-	close_at(&s->process.pidfd);
+	if (!s->result.remains)
+		close_at(&s->process.pidfd);
 	close_at(&s->process.status_fd);
 	close_at(&s->process.control_fd);
 	close_at(&s->out.from);
@@ -640,6 +644,7 @@ void pc_result_free(struct pc_result *result)
 	pc_capture_free(&result->out);
 	pc_capture_free(&result->err);
 	pc_accesses_free(&result->accesses);
+	pc_remains_end(result->remains);
 }
 
 void pc_supervise_finish(struct pc_supervisor *s, struct pc_result *result)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +157,51 @@ static void closes_numbers(void)
 	CHECK(dies(spare));
 }
 
+/*
+ * After a run its init may still be going, and its number is kept until it has: what gets that number is neither closed nor
+ * waited for, though it is of the same kind.
+ */
+static void closes_numbers_after_a_run(void)
+{
+	lua_State *L = new_host();
+	int pidfds[20], count = 0, fd, i, child;
+
+	prepare(L);
+	call(L, "run", 0);
+	for (fd = 3; fd < 200; fd++)
+		if (fd != report)
+			close(fd);
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	for (i = 0; i < 20; i++) {
+		pidfds[i] = (int)syscall(SYS_pidfd_open, child, 0);
+		count += pidfds[i] >= 0;
+	}
+	CHECK(count == 20);
+	call(L, "run", 0);
+	call(L, "close", 0);
+	for (i = 0; i < count; i++)
+		CHECK(fcntl(pidfds[i], F_GETFD) >= 0);
+	CHECK(!is_dead(child) && kill(child, SIGKILL) == 0);
+	CHECK(waitpid(child, NULL, 0) == child);
+}
+
+/* The init of the last run too is gone when the policy is closed. */
+static void looks_for_children(void)
+{
+	lua_State *L = new_host();
+	int i;
+
+	prepare(L);
+	for (i = 0; i < 5; i++)
+		call(L, "run", 0);
+	call(L, "close", 0);
+	CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD);
+}
+
 /* The copy runs commands, and neither takes nor ends what the other has. */
 static void forks(void)
 {
@@ -242,6 +288,8 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "closes numbers that it does not know", closes_numbers },
+	{ "closes them after a run", closes_numbers_after_a_run },
+	{ "looks for children once it has closed its policy", looks_for_children },
 	{ "forks", forks },
 	{ "is killed", is_killed },
 	{ "kills what waits", kills_what_waits },

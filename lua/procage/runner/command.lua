@@ -195,6 +195,7 @@ function M.specification(self, cmd, cwd, directory, found)
     timeout_ms = cmd.timeout_ms or self.fitted.limits.timeout_ms,
     observes = watch.observer and (watch.audit and "mounts" or self.observes or "refused") or nil,
     is_audited = watch.audit,
+    may_leave_init = true,
   }
   add_limits(spec, self.fitted, self.host)
   add_streams(spec, cmd)

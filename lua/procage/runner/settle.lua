@@ -135,6 +135,16 @@ local function remove_directory(outcome, begun)
   end
 end
 
+--- The run's namespaces and mounts are taken down in its init's exit, which went on beside all of the above. Who has runs started
+--- ahead has them kept for a while in any case, and does not wait.
+local function see_off(self, begun, remains)
+  if remains and begun.pool and begun.pool == self.pool then
+    begun.pool:leave(remains)
+  elseif remains then
+    remains:wait()
+  end
+end
+
 ---@param self procage.Policy
 ---@param begun procage.Begun
 ---@param raw table  as core.run returns it
@@ -158,6 +168,7 @@ function M.conclude(self, begun, raw)
   for _, more in ipairs({ self.load_notices, begun.survey.notices, outcome.events }) do
     list.append(outcome.notices, more)
   end
+  see_off(self, begun, raw.remains)
   return outcome
 end
 

@@ -43,6 +43,7 @@ local EOPNOTSUPP = 95
 ---@class procage.Spares
 ---@field list procage.Spare[]
 ---@field rooms procage.Room[]
+---@field remains userdata[]  inits on their way out
 ---@field wait_ms integer
 ---@field in_use integer  runs that are not over
 ---@field most integer  as many as there were at once
@@ -58,6 +59,7 @@ function M.new(wait_ms)
   local pool = setmetatable({
     list = {},
     rooms = {},
+    remains = {},
     wait_ms = wait_ms or M.LONGEST_MS,
     in_use = 0,
     most = 1,
@@ -96,6 +98,11 @@ function Pool:sweep(plan)
       self:drop(i)
     end
   end
+  for i = #self.remains, 1, -1 do
+    if self.remains[i]:have_gone() then
+      table.remove(self.remains, i)
+    end
+  end
   for i = #self.rooms, 1, -1 do
     if core.now_us() - self.rooms[i].idle_us > self.wait_ms * 1000 then
       local room = table.remove(self.rooms, i)
@@ -120,6 +127,10 @@ function Pool:close()
     leave(room.directory, room.lock, room.token)
   end
   self.rooms = {}
+  for _, remains in ipairs(self.remains) do
+    remains:wait()
+  end
+  self.remains = {}
 end
 Pool.__gc = Pool.close
 
@@ -322,6 +333,12 @@ end
 
 function Pool:finish()
   self.in_use = self.in_use - 1
+end
+
+--- The init of a run that is over, on its way out: reaped by the sweep of a later run, or in the end.
+---@param remains userdata
+function Pool:leave(remains)
+  table.insert(self.remains, remains)
 end
 
 return M

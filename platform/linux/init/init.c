@@ -334,8 +334,9 @@ static void serve(struct init *init)
 /* ---- the end of everything ---------------------------------------------------------------------------------------------- */
 
 /*
- * As PID 1: everybody at once, and no process can start another meanwhile, since kill(-1) and fork exclude each other. The
- * command is waited for, so that the host learns what it had used.
+ * As PID 1: everybody at once, and no process can start another meanwhile, since kill(-1) and fork exclude each other. All are
+ * waited for: the host learns what the command had used, and that nobody is left, before the namespaces are taken down. Whoever
+ * has lost his parent is our child by then.
  */
 static void kill_namespace(struct init *init)
 {
@@ -344,13 +345,11 @@ static void kill_namespace(struct init *init)
 	long pid;
 
 	pc_sys2(__NR_kill, -1, SIG_KILL);
-	while (init->command) {
+	do {
 		pid = pc_sys4(__NR_wait4, -1, pc_ptr(&wait_status), __WALL, pc_ptr(&usage));
-		if (pid == init->command)
+		if (pid > 0 && pid == init->command)
 			command_ended(init, wait_status, &usage);
-		else if (pid < 0 && pid != -E_INTR)
-			return;
-	}
+	} while (pid > 0 || pid == -E_INTR);
 }
 
 static unsigned char children[65536];
@@ -469,6 +468,7 @@ __attribute__((noreturn, used)) void pc_init_main(void);
 
 void pc_init_main(void)
 {
+	static const struct pc_status over = { .kind = PC_STATUS_OVER };
 	struct init init = { .ruleset_fd = PC_INIT_RULESET };
 	int rc;
 
@@ -483,8 +483,9 @@ void pc_init_main(void)
 	serve(&init);
 	if (init.image->flags & PC_IMAGE_REAPER)
 		sweep(&init);
-	else if (init.command)
+	else
 		kill_namespace(&init);
+	report(&over);
 	pc_sys_exit(0);
 }
 
