@@ -21,11 +21,12 @@ struct pc_remains {
 	ino_t ino; /* one for each process since Linux 6.9, the same for all before */
 };
 
+/* __WALL: one that was made beside a child of ours has no exit signal until it has exec'd. */
 void pc_reap(int pidfd)
 {
 	siginfo_t info;
 
-	while (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0 && errno == EINTR)
+	while (waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
 }
 
@@ -93,7 +94,7 @@ bool pc_remains_have_gone(struct pc_remains *remains)
 		return true;
 	}
 	do {
-		rc = waitid((idtype_t)P_PIDFD, (id_t)remains->pidfd, &info, WEXITED | WNOHANG);
+		rc = waitid((idtype_t)P_PIDFD, (id_t)remains->pidfd, &info, WEXITED | WNOHANG | __WALL);
 	} while (rc < 0 && errno == EINTR);
 	if (rc == 0 && info.si_pid == 0)
 		return false;

@@ -8,6 +8,7 @@
 #include "child_stack.h"
 #include "child_start.h"
 #include "cleanup.h"
+#include "held.h"
 #include "here.h"
 #include "image_build.h"
 #include "remains.h"
@@ -23,13 +24,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* A descriptor and what it leads to. */
-struct held {
-	int fd; /* -1: none */
-	dev_t dev;
-	ino_t ino;
-};
-
 enum { HELD_STATUS, HELD_CONTROL, HELD_BROKER, HELD_LISTENER, HELD };
 
 struct pc_spare {
@@ -38,41 +32,12 @@ struct pc_spare {
 	struct pc_image *image;
 	struct pc_inode *room;
 	int pid, pidfd;
-	struct held held[HELD];
+	struct pc_held held[HELD];
 	struct pc_here here; /* what a run inherits of its host */
 	bool has_pid_namespace;
 };
 
-/* ---- Descriptors that are still ours ------------------------------------------------------------------------------------- */
-
-static bool is_same(const struct held *held)
-{
-	struct stat st;
-
-	return held->fd >= 0 && fstat(held->fd, &st) == 0 && st.st_dev == held->dev && st.st_ino == held->ino;
-}
-
-/* Pipes and sockets have a number each; it comes again after four thousand million others. */
-static int hold(struct held *held, int *fd)
-{
-	struct stat st;
-
-	*held = (struct held) { .fd = -1 };
-	if (*fd < 0)
-		return 0;
-	if (fstat(*fd, &st) < 0)
-		return -errno;
-	*held = (struct held) { .fd = pc_take_fd(fd), .dev = st.st_dev, .ino = st.st_ino };
-	return 0;
-}
-
-static int let_go(struct held *held)
-{
-	int fd = is_same(held) ? held->fd : -1;
-
-	held->fd = -1;
-	return fd;
-}
+/* ---- Whether it is still there ------------------------------------------------------------------------------------------- */
 
 static bool is_ready_to_read(int fd)
 {
@@ -93,7 +58,7 @@ bool pc_spare_is_alive(const struct pc_spare *spare)
 	if (!pc_apart_is_own(&spare->apart))
 		return false;
 	for (i = 0; i < HELD; i++)
-		if (spare->held[i].fd >= 0 && !is_same(&spare->held[i]))
+		if (spare->held[i].fd >= 0 && !pc_held_is_same(&spare->held[i]))
 			return false;
 	/* A word of init's before it was asked for anything is one of failure. */
 	return !is_dead(spare) && !is_ready_to_read(spare->held[HELD_STATUS].fd);
@@ -128,7 +93,7 @@ void pc_spare_close(struct pc_spare *spare)
 	int i, fd;
 
 	for (i = 0; i < HELD; i++) {
-		fd = let_go(&spare->held[i]);
+		fd = pc_held_let_go(&spare->held[i]);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -233,13 +198,13 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 		rc = start(plan, spare, ruleset_fd, &host, &child);
 	pc_close_ends(&child);
 	if (rc == 0)
-		rc = hold(&spare->held[HELD_STATUS], &host.status);
+		rc = pc_hold(&spare->held[HELD_STATUS], &host.status);
 	if (rc == 0)
-		rc = hold(&spare->held[HELD_CONTROL], &host.control);
+		rc = pc_hold(&spare->held[HELD_CONTROL], &host.control);
 	if (rc == 0)
-		rc = hold(&spare->held[HELD_BROKER], &host.broker);
+		rc = pc_hold(&spare->held[HELD_BROKER], &host.broker);
 	if (rc == 0)
-		rc = hold(&spare->held[HELD_LISTENER], &host.listener);
+		rc = pc_hold(&spare->held[HELD_LISTENER], &host.listener);
 	pc_close_ends(&host);
 	if (rc < 0) {
 		pc_spare_close(spare);
