@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void set_integer(lua_State *L, const char *key, lua_Integer value)
@@ -145,20 +146,98 @@ static int fs_look_up(lua_State *L)
 	return 2;
 }
 
+/* Identity, times and size. */
+#define MARK 5
+
+static void set_mark(uint64_t mark[MARK], const struct pc_file *file)
+{
+	mark[0] = file->dev;
+	mark[1] = file->ino;
+	mark[2] = (uint64_t)file->mtime_ns;
+	mark[3] = (uint64_t)file->ctime_ns;
+	mark[4] = file->size;
+}
+
 /* core.mark(path) -> what tells one state of the name itself from another, as bytes: identity, times, size | nil */
 static int fs_mark(lua_State *L)
 {
 	struct pc_file file;
-	uint64_t mark[5];
+	uint64_t mark[MARK];
 
 	if (pc_file_facts(pc_check_path(L, 1), false, &file) < 0)
 		return 0;
-	mark[0] = file.dev;
-	mark[1] = file.ino;
-	mark[2] = (uint64_t)file.mtime_ns;
-	mark[3] = (uint64_t)file.ctime_ns;
-	mark[4] = file.size;
+	set_mark(mark, &file);
 	lua_pushlstring(L, (const char *)mark, sizeof(mark));
+	return 1;
+}
+
+/* The text at `index` of a list, which holds it; the stack is as it was, as a buffer wants it. */
+static const char *listed_path(lua_State *L, int list, lua_Integer index)
+{
+	const char *path;
+
+	lua_rawgeti(L, list, index);
+	path = pc_check_path(L, -1);
+	lua_pop(L, 1);
+	return path;
+}
+
+/*
+ * core.marks(paths) -> the marks of hundreds of names as one text, zeros for what is not there; and the latest change among them,
+ * nanoseconds since 1970 (ctime, which nobody can set; inode(7)), 0 for none
+ */
+static int fs_marks(lua_State *L)
+{
+	lua_Integer i, count, latest = 0;
+	luaL_Buffer text;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	count = luaL_len(L, 1);
+	luaL_checkstack(L, 8, NULL);
+	luaL_buffinitsize(L, &text, (size_t)count * MARK * sizeof(uint64_t));
+	for (i = 1; i <= count; i++) {
+		uint64_t mark[MARK] = { 0 };
+		struct pc_file file;
+
+		if (pc_file_facts(listed_path(L, 1, i), false, &file) == 0) {
+			set_mark(mark, &file);
+			latest = file.ctime_ns > latest ? file.ctime_ns : latest;
+		}
+		luaL_addlstring(&text, (const char *)mark, sizeof(mark));
+	}
+	luaL_pushresult(&text);
+	lua_pushinteger(L, latest);
+	return 2;
+}
+
+/* core.kinds(paths) -> a letter for what each name itself is: the first of its kind, "p" for a fifo, "-" for none, "v" for a device */
+static int fs_kinds(lua_State *L)
+{
+	lua_Integer i, count;
+	luaL_Buffer text;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	count = luaL_len(L, 1);
+	luaL_checkstack(L, 8, NULL);
+	luaL_buffinitsize(L, &text, (size_t)count);
+	for (i = 1; i <= count; i++) {
+		struct pc_file file = { .kind = "-" };
+
+		if (pc_file_facts(listed_path(L, 1, i), false, &file) < 0)
+			file.kind = "-";
+		luaL_addchar(&text, !strcmp(file.kind, "fifo") ? 'p' : !strcmp(file.kind, "device") ? 'v' : file.kind[0]);
+	}
+	luaL_pushresult(&text);
+	return 1;
+}
+
+/* core.clock_ns() -> what the kernel would give as the time of a change now (CLOCK_REALTIME_COARSE, clock_gettime(2)) */
+static int fs_clock_ns(lua_State *L)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	lua_pushinteger(L, (lua_Integer)now.tv_sec * 1000000000 + now.tv_nsec);
 	return 1;
 }
 
@@ -187,12 +266,8 @@ static int fs_identities(lua_State *L)
 	luaL_checkstack(L, 8, NULL);
 	luaL_buffinit(L, &text);
 	for (i = 1; i <= count; i++) {
-		const char *path;
+		const char *path = listed_path(L, 1, i);
 
-		/* The table holds the text; the buffer wants the stack as it was. */
-		lua_rawgeti(L, 1, i);
-		path = pc_check_path(L, -1);
-		lua_pop(L, 1);
 		if (add_identity(&text, path, false))
 			add_identity(&text, path, true);
 	}
@@ -628,8 +703,11 @@ void pc_open_fs(lua_State *L)
 		{ "stat", fs_stat },
 		{ "lstat", fs_lstat },
 		{ "kind", fs_kind },
+		{ "kinds", fs_kinds },
 		{ "look_up", fs_look_up },
 		{ "mark", fs_mark },
+		{ "marks", fs_marks },
+		{ "clock_ns", fs_clock_ns },
 		{ "identities", fs_identities },
 		{ "executable", fs_executable },
 		{ "create_file", fs_create_file },

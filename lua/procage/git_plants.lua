@@ -93,7 +93,10 @@ local function is_branch_link(name, kind, directory)
   return kind == "link" and path.basename(name) == "HEAD" and path.is_beneath(disk.resolve(name), directory .. "/refs/heads")
 end
 
-local function walk(found, at, depth, left)
+local function walk(found, at, depth, left, open)
+  if open then
+    open(at)
+  end
   for entry, kind in pairs(core.read_dir(at) or {}) do
     left.count = left.count - 1
     if left.count < 0 then
@@ -102,7 +105,7 @@ local function walk(found, at, depth, left)
     end
     local name = at .. "/" .. entry
     if kind == "directory" and depth > 0 then
-      walk(found, name, depth - 1, left)
+      walk(found, name, depth - 1, left, open)
     elseif kind ~= "directory" and kind ~= "file" then
       found[#found + 1] = name
     end
@@ -118,6 +121,9 @@ function M.odd_entries(directory, open)
   local found, left = {}, { count = MAX_ENTRIES }
   local is_bare = path.basename(directory) ~= ".git" and git.is_bare(directory)
   local real = disk.resolve(directory)
+  if open then
+    open(directory)
+  end
   for entry, kind in pairs(core.read_dir(directory) or {}) do
     local name = directory .. "/" .. entry
     if is_bare and not is_gits(entry) then
@@ -125,11 +131,8 @@ function M.odd_entries(directory, open)
     elseif kind ~= "file" and kind ~= "directory" and not is_branch_link(name, kind, real) then
       found[#found + 1] = name
     elseif kind == "directory" and (entry == "logs" or entry == "refs" or entry == "objects") then
-      if open then
-        open(name)
-      end
       -- What is in a fan-out directory of objects is replaced, never written through.
-      walk(found, name, entry == "objects" and 0 or 64, left)
+      walk(found, name, entry == "objects" and 0 or 64, left, open)
     end
     ::continue::
   end

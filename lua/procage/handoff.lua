@@ -7,9 +7,10 @@ local core = require("procage.core")
 local disk = require("procage.disk")
 local fold = require("procage.fold")
 local git = require("procage.git")
-local lists = require("procage.list")
 local path = require("procage.path")
 local plants = require("procage.git_plants")
+local seen = require("procage.seen")
+local spelling = require("procage.spelling")
 
 local M = {}
 
@@ -117,120 +118,13 @@ function M.made_repositories(watch, open)
   return made, left.is_over or false
 end
 
----@class procage.Spelling  names as a tree, a component a level
----@field first? integer  the first of the names that lead through here
----@field ends? boolean  one of them is this
----@field below table<string, procage.Spelling>  by component, folded
----@field wanted table<string, string[]>  the same, as the names spell it
-
----@param names string[]
----@return procage.Spelling
-local function spell(names)
-  local top = { below = {}, wanted = {} }
-  for i, name in ipairs(names) do
-    local node = top
-    for component in name:gmatch("[^/]+") do
-      local lower = fold(component)
-      if not node.below[lower] then
-        node.below[lower], node.wanted[lower] = { first = i, below = {}, wanted = {} }, {}
-      end
-      table.insert(node.wanted[lower], component)
-      node = node.below[lower]
-    end
-    node.ends = true
-  end
-  return top
-end
-
---- Other spellings of one name that count in one directory. Where a file system folds case there is one of each name; where it
---- does not nobody reads the others, and a command can make a million.
-local MAX_SPELLINGS = 8
-
---- The entries of a directory that lead on, with where they lead.
----@param take fun(node: procage.Spelling, path: string, kind: string)
-local function each_below(node, at, take)
-  local entries = core.read_dir(at)
-  local others = {}
-  for name, kind in pairs(entries or {}) do
-    local lower = fold(name)
-    local below = node.below[lower]
-    local is_other = below and not lists.has(node.wanted[lower], name)
-    if is_other then
-      others[lower] = (others[lower] or 0) + 1
-    end
-    if below and (not is_other or others[lower] <= MAX_SPELLINGS) then
-      take(below, at .. "/" .. name, kind)
-    end
-  end
-  if entries then
-    return
-  end
-  -- A run may have closed it to listing: the name itself can still be asked for, in the letter case that it is known by.
-  for lower, below in pairs(node.below) do
-    for _, wanted in ipairs(node.wanted[lower]) do
-      local kind = disk.kind(at .. "/" .. wanted)
-      if kind then
-        take(below, at .. "/" .. wanted, kind)
-      end
-    end
-  end
-end
-
----@class procage.Search
----@field found { path: string, kind: string, first: integer }[]
----@field open? fun(directory: string)  is told of each before it is looked into
----@field trees? string[]  that links may lead into
-
----@param search procage.Search
----@param node procage.Spelling
-local function find_below(search, node, at, kind)
-  local leads_on = next(node.below) ~= nil
-  -- A link on the way stands for the whole name: what it leads to is what is read by it.
-  if node.ends or kind == "link" and leads_on then
-    search.found[#search.found + 1] = { path = at, kind = kind, first = node.first }
-  end
-  if kind == "link" and leads_on and search.trees then
-    local target = core.real_path(at)
-    if target and path.resolved_tree_of(target, search.trees) and disk.kind(target) == "directory" then
-      at, kind = target, "directory"
-    end
-  end
-  if kind == "directory" and leads_on then
-    if search.open then
-      search.open(at)
-    end
-    each_below(node, at, function(below, path_below, kind_below)
-      find_below(search, below, path_below, kind_below)
-    end)
-  end
-end
-
-local function find_spelled(root, spelling, open, trees)
-  local search, seen, once = { found = {}, open = open, trees = trees }, {}, {}
-  find_below(search, spelling, root, "directory")
-  local found = search.found
-  table.sort(found, function(a, b)
-    if a.first ~= b.first then
-      return a.first < b.first
-    end
-    return a.path < b.path
-  end)
-  for _, entry in ipairs(found) do
-    if not seen[entry.path] then
-      seen[entry.path] = true
-      once[#once + 1] = { path = entry.path, kind = entry.kind }
-    end
-  end
-  return once
-end
-
 --- Every path at which one of `names` ("a" or "a/b") stands beneath `root`, whatever its letter case.
 ---@param root string
 ---@param names string[]
 ---@param trees? string[]  that links on the way may lead into
 ---@return { path: string, kind: string }[]
 function M.find(root, names, trees)
-  return find_spelled(root, spell(names), nil, trees)
+  return spelling.find(root, spelling.spell(names), nil, trees)
 end
 
 local function add_names(list, node, at)
@@ -247,7 +141,7 @@ end
 function M.behind_links(watch)
   local list = {}
   local function look(node, at)
-    each_below(node, at, function(below, path_below, kind)
+    spelling.each_below(node, at, function(below, path_below, kind)
       if not next(below.below) then
         return
       elseif kind == "link" then
@@ -260,7 +154,7 @@ function M.behind_links(watch)
       end
     end)
   end
-  watch.spelling = watch.spelling or spell(watch.names)
+  watch.spelling = watch.spelling or spelling.spell(watch.names)
   for _, root in ipairs(watch.roots) do
     look(watch.spelling, root)
   end
@@ -280,6 +174,7 @@ end
 ---@field entered? boolean  git is not given up: repositories that appear are judged
 ---@field trees string[]  the writable trees: links that lead out of them are not followed
 ---@field spelling? procage.Spelling  of the names, once they were looked for
+---@field last? procage.Noted  what the last run found, which may still be so
 
 --- Where a root is now: a run may have put a link in its place, or in place of a directory above it. nil: outside of what it
 --- could write, where nothing is its doing.
@@ -291,30 +186,62 @@ local function place_of_root(root, trees)
   return path.resolved_tree_of(target, trees) and target or nil
 end
 
---- From the writable tree down to `at`, each directory is told of.
-local function open_way(at, trees, open)
+--- From the writable tree down to `at`, each directory is opened.
+local function open_way(at, trees, doors)
   local tree = path.resolved_tree_of(at, trees)
   if not tree then
     return
   end
   local now = tree
-  open(now)
+  doors.open(now)
   for _, name in ipairs(path.components(at:sub(#tree + 1))) do
     now = path.join(now, name)
-    open(now)
+    doors.open(now)
   end
 end
 
----@param open? fun(directory: string)
-local function every_path(watch, open)
-  local found, trees = {}, watch.trees or {}
-  watch.spelling = watch.spelling or spell(watch.names)
-  for _, named in ipairs(watch.roots) do
-    if open then
-      open_way(named, trees, open)
+---@class procage.Doors
+---@field open fun(directory: string)  before it is looked into
+---@field saw fun(name: string)  what is looked at in another way
+---@field close fun()
+---@field names string[]  all of both
+---@field is_by_link? boolean  some were found through a link, which may lead elsewhere another time
+
+--- Opens what a dead run has closed for its user, so that it can be looked into and moved from; and closes it again. A tree
+--- that cannot be listed would otherwise keep what nobody sees until somebody opens it.
+---@return procage.Doors
+local function new_doors()
+  local modes, order, names = {}, {}, {}
+  local doors = { names = names }
+  function doors.open(directory)
+    if modes[directory] == nil then
+      local was = core.open_up(directory)
+      modes[directory] = was or false
+      order[#order + 1] = was and directory or nil
+      names[#names + 1] = directory
     end
+  end
+  function doors.saw(name)
+    names[#names + 1] = name
+  end
+  function doors.close()
+    for i = #order, 1, -1 do
+      core.put_mode(order[i], modes[order[i]])
+    end
+  end
+  return doors
+end
+
+---@param watch procage.Watch
+---@param doors procage.Doors
+local function every_path(watch, doors)
+  local found, trees = {}, watch.trees or {}
+  watch.spelling = watch.spelling or spelling.spell(watch.names)
+  for _, named in ipairs(watch.roots) do
+    open_way(named, trees, doors)
+    doors.saw(named)
     local root = place_of_root(named, trees)
-    for _, entry in ipairs(root and find_spelled(root, watch.spelling, open, trees) or {}) do
+    for _, entry in ipairs(root and spelling.find(root, watch.spelling, doors, trees) or {}) do
       found[#found + 1] = entry.path
     end
     -- Without its HEAD it is a directory like any other.
@@ -323,9 +250,8 @@ local function every_path(watch, open)
     end
   end
   for _, name in ipairs(watch.guarded) do
-    if open then
-      open_way(path.parent(name) or "/", trees, open)
-    end
+    open_way(path.parent(name) or "/", trees, doors)
+    doors.saw(name)
     if disk.kind(name) then
       found[#found + 1] = name
     end
@@ -333,56 +259,37 @@ local function every_path(watch, open)
   -- Where there are mounts these cannot change.
   table.move(watch.noted or {}, 1, #(watch.noted or {}), #found + 1, found)
   for _, directory in ipairs(watch.git_dirs or {}) do
-    local odd = plants.odd_entries(directory, open)
+    local odd = plants.odd_entries(directory, doors.open)
     table.move(odd, 1, #odd, #found + 1, found)
   end
   return found
 end
 
 --- The same once the run is dead, with what it has made of repositories; each once, outer names first.
-local function every_path_after(watch, open)
-  local once, seen = {}, {}
-  local found = every_path(watch, open)
+local function every_path_after(watch, doors)
+  local once, known = {}, {}
+  local found = every_path(watch, doors)
   if watch.entered then
-    local made, is_over = M.made_repositories(watch, open)
+    local made, is_over = M.made_repositories(watch, doors.open)
     watch.is_over = is_over
     table.move(made, 1, #made, #found + 1, found)
   end
   for _, name in ipairs(found) do
-    if not seen[name] and disk.kind(name) then
-      seen[name] = true
+    if not known[name] and disk.kind(name) then
+      known[name] = true
       once[#once + 1] = name
     end
   end
   return path.sort_by_depth(once)
 end
 
---- Opens what a dead run has closed for its user, so that it can be looked into and moved from; and closes it again. A tree
---- that cannot be listed would otherwise keep what nobody sees until somebody opens it.
-local function opener()
-  local modes, order = {}, {}
-  local self = {}
-  function self.open(directory)
-    if modes[directory] == nil then
-      local was = core.open_up(directory)
-      modes[directory] = was or false
-      order[#order + 1] = was and directory or nil
-    end
-  end
-  function self.close()
-    for i = #order, 1, -1 do
-      core.put_mode(order[i], modes[order[i]])
-    end
-  end
-  return self
-end
-
 --- A directory's own times say nothing of what is written into its files. Bounded: these directories are small.
 local MARKED_ENTRIES, MARKED_DEPTH = 256, 3
 
-local function deep_mark(name)
+local function deep_mark(name, doors)
   local marks, left = {}, MARKED_ENTRIES
   local function add(at, depth, kind)
+    doors.saw(at)
     marks[#marks + 1] = disk.mark(at)
     if depth == 0 or kind ~= "directory" then
       return
@@ -401,27 +308,57 @@ end
 
 --- A git directory is another one when its identity is: what changes in it at each commit is no matter, and what matters in it
 --- is watched by name.
-local function mark_of(name)
+local function mark_of(name, doors)
+  doors.saw(name)
   if fold(path.basename(name)) == ".git" then
     local found = core.lstat(name)
     if found and found.kind == "directory" then
       return ("%d:%d"):format(found.dev, found.ino)
     end
   end
-  return disk.kind(name) == "directory" and deep_mark(name) or disk.mark(name)
+  return disk.kind(name) == "directory" and deep_mark(name, doors) or disk.mark(name)
+end
+
+---@class procage.Noted  what there was before a run
+---@field marks table<string, string>  path -> mark
+---@field seen? procage.Seen  nil: it has to be looked for again, to know whether it is still so
+
+--- What made_repositories looks at besides.
+local function see_repositories(watch, doors)
+  for directory in pairs(watch.listed) do
+    doors.saw(directory)
+  end
+  for _, root in ipairs(watch.roots) do
+    local found = git.at(root)
+    doors.saw(root .. "/.git")
+    if found then
+      doors.saw(found.directory)
+      for _, file in ipairs(plants.index_files(found.directory)) do
+        doors.saw(file)
+      end
+    end
+  end
 end
 
 --- What there is of the watched names. Taken before each run, not with the plan: what the user makes between two runs is none
 --- of the run's doing.
 ---@param watch procage.Watch
----@return table<string, string> before  path -> mark
+---@return procage.Noted
 function M.note(watch)
-  local before, doors = {}, opener()
-  for _, name in ipairs(every_path(watch, doors.open)) do
-    before[name] = mark_of(name)
+  local last = watch.last
+  if last and last.seen and last.seen:holds() then
+    return last
+  end
+  local since_ns, marks, doors = core.clock_ns(), {}, new_doors()
+  for _, name in ipairs(every_path(watch, doors)) do
+    marks[name] = mark_of(name, doors)
+  end
+  if watch.entered then
+    see_repositories(watch, doors)
   end
   doors.close()
-  return before
+  watch.last = { marks = marks, seen = not doors.is_by_link and seen.new(doors.names, since_ns) or nil }
+  return watch.last
 end
 
 local EEXIST = 17
@@ -436,10 +373,10 @@ local function random_suffix()
   end))
 end
 
---- Moves `name` to the first free of `spelling(0)`, `spelling(1)` ...; never over something.
-local function move_to_free(name, spelling)
+--- Moves `name` to the first free of `candidate(0)`, `candidate(1)` ...; never over something.
+local function move_to_free(name, candidate)
   for i = 0, 99 do
-    local target = spelling(i)
+    local target = candidate(i)
     local moved, _, code = core.move(name, target)
     if moved then
       return target
@@ -509,14 +446,19 @@ end
 --- After a run: moves out what appeared, names what changed. Outer names first: a repository that appeared stays or goes as a
 --- whole, and the names in it are not judged again.
 ---@param watch procage.Watch
----@param noted table<string, string>  what there was before it
+---@param noted procage.Noted  what there was before it
 ---@param keep fun(name: string, open: fun(directory: string)): boolean  what may stay although it appeared
 ---@param quarantine fun(): string?  where it is moved, asked for only when something is; nil: renamed in place
 ---@return procage.Appeared[]
 function M.settle(watch, noted, keep, quarantine)
-  local found, kept, doors = {}, {}, opener()
-  for _, name in ipairs(every_path_after(watch, doors.open)) do
-    local before, now = noted[name], mark_of(name)
+  -- Where nothing that was looked at is another, nothing else would be found.
+  if noted.seen and noted.seen:holds() then
+    watch.is_over = false
+    return {}
+  end
+  local found, kept, doors = {}, {}, new_doors()
+  for _, name in ipairs(every_path_after(watch, doors)) do
+    local before, now = noted.marks[name], mark_of(name, doors)
     if now and not before then
       -- To move a directory takes writing in it too: its own `..` changes.
       doors.open(name)

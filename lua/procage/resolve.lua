@@ -305,11 +305,29 @@ function M.profile(profile, context)
   return profile, notices
 end
 
+--- Those that may be missing, and which of them are there: of each profile, since each run asks.
+local in_caches = setmetatable({}, { __mode = "k" })
+
+local function asked_of(profile)
+  local names = {}
+  for _, name in ipairs(profile.hidden) do
+    names[#names + 1] = path.resolved_tree_of(name, profile.caches.trees) and name or nil
+  end
+  return { names = names }
+end
+
 --- Whether hidden paths have appeared in package caches, or gone: then the profile has to be fitted anew, for what it says of
 --- them no longer holds.
 ---@param profile procage.Profile  as M.profile returned it; changed
 ---@return boolean
 function M.has_other_missing(profile)
+  local asked = in_caches[profile] or asked_of(profile)
+  local kinds = core.kinds(asked.names)
+  in_caches[profile] = asked
+  if kinds == asked.kinds then
+    return false
+  end
+  asked.kinds = kinds
   local before = profile.missing or {}
   profile.missing = find_missing(profile)
   return table.concat(before, "\0") ~= table.concat(profile.missing or {}, "\0")

@@ -49,6 +49,30 @@ describe("a hand-off file", function()
     end
   end)
 
+  it("is noticed after runs that changed nothing, in a tree that was still for a while", function()
+    local plants = {
+      { "echo evil > .envrc", ".envrc" },
+      { "mkdir .vscode; echo evil > .vscode/tasks.json", ".vscode/tasks.json" },
+      { "mkdir sub/.vscode; echo evil > sub/.vscode/tasks.json", "sub/.vscode/tasks.json" },
+      { "touch -r sub t; echo evil > sub/.envrc; touch -r t sub; rm t", "sub/.envrc" },
+      { "echo evil > sub/.envrc; chmod 000 sub", "sub/.envrc" },
+    }
+    for _, plant in ipairs(plants) do
+      local b <close> = box.new()
+      b:setup("git init -q sub; sleep 0.1")
+      local policy = b:policy()
+      for _ = 1, 3 do
+        assert.same({}, assert(policy:run({ "true" })).appeared)
+      end
+      assert.is_not_nil(policy.survey.watch.last.seen)
+      local appeared = assert(policy:run({ "sh", "-c", plant[1] })).appeared
+      assert.equal(1, #appeared, plant[1])
+      assert.equal(b:path("workspace/" .. plant[2]), appeared[1].path)
+      b:setup("chmod 755 sub")
+      assert.is_false(b:exists("workspace/" .. plant[2]), plant[1])
+    end
+  end)
+
   it("that did not exist is moved, and told by its name where it lay", function()
     local b <close> = box.new()
     b:setup("git init -q sub/deep")

@@ -111,6 +111,15 @@ function M.environment(self, extra, cwd, directory)
   return words, result
 end
 
+--- PATH, where nothing of the command's own is in it: nobody wants the other hundred for it.
+local function path_of(self, extra, cwd)
+  if not extra then
+    return self.fitted.env.set.PATH or self.kept_env.PATH
+  end
+  local _, variables = self:environment(extra, cwd)
+  return variables.PATH
+end
+
 --- Where the program of a command is looked for, and where the policy lets it come from.
 ---@param self procage.Policy
 ---@param cmd { [1]: string, executable?: procage.Executable, env?: table<string, string> }
@@ -120,16 +129,15 @@ end
 ---@return integer? code
 ---@return table? detail
 function M.programs_of(self, cmd, cwd)
-  local _, variables = self:environment(cmd.env, cwd)
-  local found = {}
+  local search, found = path_of(self, cmd.env, cwd), {}
   if cmd.executable then
     found.programs, found.chosen = executables.chosen(cmd.executable)
   else
-    found.programs = executables.candidates(cmd[1], cwd, variables.PATH)
+    found.programs = executables.candidates(cmd[1], cwd, search)
   end
   if self.profile.programs == "path" then
-    local trusted = executables.trusted(cmd[1], variables.PATH, self.fitted.write, cmd.executable)
-    local exists, _, code = executables.find(cmd[1], cwd, variables)
+    local trusted = executables.trusted(cmd[1], search, self.fitted.write, cmd.executable)
+    local exists, _, code = executables.find(cmd[1], cwd, { PATH = search })
     if #trusted == 0 and not exists and code == ENOENT then
       return nil, cmd[1] .. ": command not found", ENOENT, { step = "exec", errno = ENOENT }
     elseif #trusted == 0 then

@@ -57,13 +57,56 @@ end
 --- been still for a while. `since`: when everything was last seen to be as it was.
 local function settle_names(survey, since)
   if survey.told_since and since > survey.told_since + 2 * SETTLED_S then
-    survey.untold, survey.told_since = untold(survey, since), nil
+    survey.untold, survey.told_since, survey.packed = untold(survey, since), nil, nil
   end
 end
 
+-- ---- Whether it still holds -------------------------------------------------------------------------------------------------
+
+local LETTERS = { file = "f", directory = "d", link = "l", socket = "s", fifo = "p", device = "v", other = "o" }
+local ABSENT = ("\0"):rep(40)
+
+---@class procage.Packed  what a plan rests on, to be asked for in two calls
+---@field names string[]
+---@field marks string  of all of them, as core.marks gives them
+---@field asked string[]
+---@field kinds string  of all of them, as core.kinds gives them
+
+---@param survey procage.Survey
+---@return procage.Packed
+local function pack(survey)
+  local names, marks, asked, kinds = {}, {}, {}, {}
+  local ignored = survey.ignored_found
+  for _, stamps in ipairs({ survey.stamps, survey.listed, ignored and ignored.marks }) do
+    for name, mark in pairs(stamps) do
+      names[#names + 1], marks[#marks + 1] = name, mark == "absent" and ABSENT or mark
+    end
+  end
+  for _, entry in ipairs(survey.untold) do
+    asked[#asked + 1], kinds[#kinds + 1] = entry.path, entry.kind and LETTERS[entry.kind] or "-"
+  end
+  for _, name in ipairs(survey.guarded) do
+    asked[#asked + 1], kinds[#kinds + 1] = name, "-"
+  end
+  return { names = names, marks = table.concat(marks), asked = asked, kinds = table.concat(kinds) }
+end
+
+--- The quick answer: nothing at all has changed.
+local function is_as_it_was(survey)
+  survey.packed = survey.packed or pack(survey)
+  local packed = survey.packed
+  return core.marks(packed.names) == packed.marks
+    and core.kinds(packed.asked) == packed.kinds
+    and survey.mount_text == disk.read(survey_room.MOUNTS)
+end
+
 --- Whether everything that the plan rests on is as it was: directories whose entries were granted one by one, the host's
---- mounts, the hidden names.
+--- mounts, the hidden names. A directory that was only looked through may have changed.
 local function is_fresh(survey, profile)
+  if is_as_it_was(survey) then
+    return true
+  end
+  survey.packed = nil
   for name, mark in pairs(survey.stamps) do
     if disk.mark(name) ~= mark then
       return false

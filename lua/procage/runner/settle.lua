@@ -135,8 +135,8 @@ local function remove_directory(outcome, begun)
   end
 end
 
---- The run's namespaces and mounts are taken down in its init's exit, which went on beside all of the above. Who has runs started
---- ahead has them kept for a while in any case, and does not wait.
+--- The run's namespaces and mounts are taken down in its init's exit, which went on beside all of the above. Who has runs
+--- started ahead has them kept for a while in any case, and does not wait.
 local function see_off(self, begun, remains)
   if remains and begun.pool and begun.pool == self.pool then
     begun.pool:leave(remains)
