@@ -163,6 +163,144 @@ function M.gitlinks(text)
   return found
 end
 
+--- What another repository's entry has for a mode, whatever the other bits are: git looks at these alone.
+local TYPE, LINK = 0xf000, 0xe000
+
+--- One entry of versions 2 and 3 as git reads it: its name is as long as its flags say.
+local function read_named(text, at, version, oid_size)
+  local flags_at = at + 40 + oid_size
+  if flags_at + 3 > #text then
+    return nil
+  end
+  local mode = (">I4"):unpack(text, at + 24)
+  local flags = (">I2"):unpack(text, flags_at)
+  local name_at = flags_at + 2 + (version == 3 and flags & 0x4000 ~= 0 and 2 or 0)
+  local last = text:find("\0", name_at, true)
+  local size = flags & 0xfff
+  if not last or size < 0xfff and last ~= name_at + size then
+    return nil
+  end
+  return mode, name_at, last, at + ((last - at) // 8 + 1) * 8
+end
+
+--- One of version 4: how much of the name before it goes, and what follows.
+local function read_difference(text, at, oid_size)
+  local flags_at = at + 40 + oid_size
+  if flags_at + 3 > #text then
+    return nil
+  end
+  local mode = (">I4"):unpack(text, at + 24)
+  local flags = (">I2"):unpack(text, flags_at)
+  local stripped, from = read_varint(text, flags_at + 2 + (flags & 0x4000 ~= 0 and 2 or 0))
+  local last = stripped and text:find("\0", from, true)
+  if not last then
+    return nil
+  end
+  return mode, from, last, last + 1, stripped, flags & 0xfff
+end
+
+--- Where blocks of entries begin that git reads with several threads, each by itself. They must be what is read from the front,
+--- or git reads others: nil. Source: gitformat-index(5), IEOT and EOIE.
+---@param starts integer[]  of every entry
+---@param at integer  behind them
+local function blocks_of(text, starts, at, oid_size)
+  local blocks, last = {}, #text - oid_size + 1
+  local entries_end = at
+  while at + 8 <= last do
+    local signature, size = (">c4I4"):unpack(text, at)
+    local data = at + 8
+    at = data + size
+    if at > last or signature == "EOIE" and (size < 4 or (">I4"):unpack(text, data) + 1 ~= entries_end) then
+      return nil
+    elseif signature == "IEOT" then
+      local first = 1
+      for block = data + 4, at - 8, 8 do
+        local offset, count = (">I4I4"):unpack(text, block)
+        if starts[first] ~= offset + 1 then
+          return nil
+        end
+        blocks[first] = true
+        first = first + count
+      end
+    end
+  end
+  return at == last and blocks or nil
+end
+
+--- The names of version 4. A block begins with a whole name, whoever reads it: then nothing of the one before is kept.
+local function names_of(parts, blocks)
+  local names, last_name = {}, ""
+  for i, part in ipairs(parts) do
+    local kept = #last_name - part.stripped
+    if kept < 0 or blocks[i] and kept > 0 then
+      return nil
+    end
+    last_name = last_name:sub(1, kept) .. part.text
+    if part.size < 0xfff and #last_name ~= part.size then
+      return nil
+    end
+    names[i] = last_name
+  end
+  return names
+end
+
+local function links_of_differences(text, count, oid_size, every)
+  local parts, starts, at = {}, {}, 13
+  for i = 1, count do
+    local mode, from, last, next_at, stripped, size = read_difference(text, at, oid_size)
+    if not mode then
+      return nil, "not well-formed"
+    end
+    parts[i] = { mode = mode, text = text:sub(from, last - 1), stripped = stripped, size = size }
+    starts[i], at = at, next_at
+  end
+  local blocks = blocks_of(text, starts, at, oid_size)
+  local names = blocks and names_of(parts, blocks)
+  if not names then
+    return nil, "not well-formed"
+  end
+  local found, is_nameless = {}, false
+  for i, name in ipairs(names) do
+    if every or parts[i].mode & TYPE == LINK then
+      found[#found + 1], is_nameless = name, is_nameless or name == ""
+    end
+  end
+  return found, is_nameless
+end
+
+--- The same as `gitlinks`, where a command may have written the index: read entry by entry as git reads it. What git would not
+--- have written so is not read.
+---@param text string
+---@param oid_size integer  of the repository: 20, or 32
+---@param every? boolean  the names of all entries
+---@return string[]? paths
+---@return boolean|string is_nameless  an entry of a split index that leads elsewhere has its name in the other part; or a message
+function M.links(text, oid_size, every)
+  local version, count = 0, 0
+  if #text >= 12 + oid_size and text:sub(1, 4) == "DIRC" then
+    version, count = (">I4I4"):unpack(text, 5)
+  end
+  if version < 2 or version > 4 then
+    return nil, "no index of git"
+  elseif version == 4 then
+    return links_of_differences(text, count, oid_size, every)
+  end
+  local found, starts, at, is_nameless = {}, {}, 13, false
+  for i = 1, count do
+    local mode, name_at, last, next_at = read_named(text, at, version, oid_size)
+    if not mode then
+      return nil, "not well-formed"
+    elseif every or mode & TYPE == LINK then
+      found[#found + 1], is_nameless = text:sub(name_at, last - 1), is_nameless or last == name_at
+    end
+    starts[i], at = at, next_at
+  end
+  if not blocks_of(text, starts, at, oid_size) then
+    return nil, "not well-formed"
+  end
+  return found, is_nameless
+end
+
 --- Every entry: path -> what is staged there. nil: a form that this does not read (a split index, another version).
 ---@param text string
 ---@return table<string, string>? entries

@@ -5,6 +5,7 @@
 local core = require("procage.core")
 local disk = require("procage.disk")
 local git = require("procage.git")
+local git_config = require("procage.git_config")
 local git_index = require("procage.git_index")
 local path = require("procage.path")
 
@@ -32,27 +33,73 @@ function M.index_files(directory)
   return found
 end
 
+--- Of what size object names are in a repository, by its own word.
+local function oid_size(common)
+  local size = 20
+  for _, setting in ipairs(git_config.parse(disk.read(common .. "/config") or "")) do
+    if setting.key == "extensions.objectformat" then
+      size = setting.value:lower() == "sha256" and 32 or 20
+    end
+  end
+  return size
+end
+
+--- What an index that a command may have written leads to. Nothing for one that git would not have written so.
+---@param files string[]  the index and its parts
+---@return string[]? names
+local function judged_links(files, common)
+  local names, size, is_split = {}, oid_size(common), false
+  for _, every in ipairs({ false, true }) do
+    for _, file in ipairs((not every or is_split) and files or {}) do
+      local text, is_cut = core.read_file(file, MAX_INDEX)
+      local found, is_nameless = git_index.links(text and not is_cut and text or "", size, every)
+      if not found then
+        return nil
+      end
+      table.move(found, 1, #found, #names + 1, names)
+      is_split = is_split or is_nameless == true
+    end
+  end
+  return names
+end
+
+--- What an index of the user's own leads to, read fast.
+local function own_links(files)
+  local names = {}
+  for _, file in ipairs(files) do
+    local text, is_cut = core.read_file(file, MAX_INDEX)
+    local found = text and not is_cut and git_index.gitlinks(text)
+    if not found then
+      return nil
+    end
+    table.move(found, 1, #found, #names + 1, names)
+  end
+  return names
+end
+
+--- PATH_MAX, with the end and what is looked for in the directory. Git enters by shorter names, and goes on where we cannot look.
+local MAX_PLACE = 4096 - #"/.git" - 1
+
 --- The directories that the index of a repository enters as repositories of their own.
 ---@param root string  the working tree
 ---@param directory string  its git directory
+---@param judged? string  the directory with its configuration: a command may have written the index, or what it leads to
 ---@return string[]? places  absolute, each once, sorted; nil: the index is there and cannot be read
-function M.entered(root, directory)
-  local places, seen = {}, {}
-  for _, file in ipairs(M.index_files(directory)) do
-    local text, is_cut = core.read_file(file, MAX_INDEX)
-    local links = text and not is_cut and git_index.gitlinks(text)
-    if not links then
+function M.entered(root, directory, judged)
+  local files, places, seen = M.index_files(directory), {}, {}
+  local names = judged and judged_links(files, judged) or not judged and own_links(files)
+  for _, name in ipairs(names or {}) do
+    -- Git takes `a//b/` for what the kernel takes it for.
+    local place = path.join(root, path.normalise(name))
+    if judged and (#place > MAX_PLACE or path.has_parent_step(name)) then
       return nil
-    end
-    for _, name in ipairs(links) do
-      if is_plain(name) and not seen[name] then
-        seen[name] = true
-        places[#places + 1] = path.join(root, name)
-      end
+    elseif name ~= "" and is_plain(path.normalise(name)) and not seen[place] then
+      seen[place] = true
+      places[#places + 1] = place
     end
   end
   table.sort(places)
-  return places
+  return names and places or nil
 end
 
 --- What git enters by an index that is another than it was. An index that cannot be read may lead anywhere: it is told itself.
@@ -68,7 +115,7 @@ function M.entered_since(root, marks)
   if not found or not is_changed then
     return names
   end
-  local places = M.entered(root, found.directory)
+  local places = M.entered(root, found.directory, found.common)
   for i, place in ipairs(places or {}) do
     names[i] = place .. "/.git"
   end

@@ -101,10 +101,12 @@ local function is_allowed(shape, value)
   return shape ~= nil and value:find(shape) ~= nil
 end
 
---- The directory of a submodule names its tree: below the one that has the modules, and no other.
-local function is_own_tree(directory, value)
+--- The directory of a submodule names its tree: below the one that has the modules, and no other. Where a tree's `.git` file leads
+--- to it, that very tree: git goes to the one that is named here, whatever file led it.
+local function is_own_tree(directory, value, tree)
   local root = directory:match("^(.-)/%.git/modules/")
-  return root ~= nil and path.is_beneath(disk.resolve(path.join(directory, value)), disk.resolve(root))
+  local named = disk.resolve(path.join(directory, value))
+  return root ~= nil and path.is_beneath(named, disk.resolve(root)) and (not tree or named == disk.resolve(tree))
 end
 
 --- A branch follows a remote that the same file names; another word would be a path.
@@ -118,7 +120,7 @@ local function has_remotes(text, wanted)
 end
 
 --- A line that this does not read the way git does is a line that it refuses.
-local function is_harmless_config(text, directory)
+local function is_harmless_config(text, directory, root)
   if #text > MAX_CONFIG or text:find("[%z\r]") then
     return false
   end
@@ -133,7 +135,7 @@ local function is_harmless_config(text, directory)
       end
     elseif key then
       local is_tree = section == KEYS.core and key:lower() == "worktree"
-      if not section or not (is_tree and is_own_tree(directory, value) or is_allowed(section[key:lower()], value)) then
+      if not section or not (is_tree and is_own_tree(directory, value, root) or is_allowed(section[key:lower()], value)) then
         return false
       end
       remotes[#remotes + 1] = section == KEYS.branch and key:lower() == "remote" and value or nil
@@ -199,7 +201,7 @@ end
 
 --- Repositories that git enters from this one: each is harmless or not there.
 local function enters_harmless(root, directory, open, depth)
-  local places = plants.entered(root, directory)
+  local places = plants.entered(root, directory, directory)
   for _, place in ipairs(places or {}) do
     local entry = place .. "/.git"
     if disk.kind(entry) and not M.is_repository(entry, open, depth + 1) then
@@ -222,7 +224,7 @@ function is_harmless(directory, root, open, depth)
     open(directory .. part)
   end
   local text = disk.read(directory .. "/config")
-  if not text or not is_harmless_config(text, directory) then
+  if not text or not is_harmless_config(text, directory, root) then
     return false
   end
   local odd, is_complete = plants.odd_entries(directory, open)
