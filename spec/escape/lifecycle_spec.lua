@@ -35,6 +35,22 @@ if os.fork() == 0:
     os._exit(0)
 import time; time.sleep(0.1)
 print("started")]]) },
+    { "a child that stops for init again and again", python([[
+import os, time
+if os.fork() == 0:
+    if os.fork() == 0:
+        time.sleep(0.1)
+        os.execv("/usr/bin/python3", ["python3", "-I", "-c", """
+import ctypes, os
+libc = ctypes.CDLL(None)
+while True:
+    libc.ptrace(0, 0, 0, 0)
+    os.kill(os.getpid(), 23)
+""", "@"])
+    os._exit(0)
+os.wait()
+time.sleep(0.3)
+print("started")]]) },
   }
   for _, survivor in ipairs(survivors) do
     it(survivor[1] .. " is dead", function()

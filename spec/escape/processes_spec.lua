@@ -228,3 +228,34 @@ describe("a concurrent run", function()
     end
   end)
 end)
+
+describe("a command that asks its parent to trace it", function()
+  local asks = "import ctypes, os, signal\nassert ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0\n"
+  local ends = {
+    {
+      "takes a signal as ever",
+      "signal.signal(10, lambda *_: print('taken', flush=True))\nos.kill(os.getpid(), 10)\nos._exit(7)",
+      stdout = "taken\n",
+      status = 7,
+    },
+    { "dies of one as ever", "os.kill(os.getpid(), 10)\nos._exit(7)", stdout = "", signal = 10 },
+    { "executes another program", "os.execv('/bin/sh', ['sh', '-c', 'echo on; exit 3'])", stdout = "on\n", status = 3 },
+    {
+      "stops, and goes on",
+      "if os.fork() == 0:\n    os.kill(os.getppid(), 19)\n    os.kill(os.getppid(), 18)\n    os._exit(0)\n"
+        .. "os.wait()\nprint('on', flush=True)\nos._exit(5)",
+      stdout = "on\n",
+      status = 5,
+    },
+  }
+  for _, row in ipairs(ends) do
+    it(row[1], function()
+      local b <close> = box.new()
+      local control = b:run_unconfined(python(row[2]:gsub("^", "import os, signal\n", 1)))
+      assert.same({ row.stdout, row.status }, { control.stdout, control.status })
+      local outcome = b:run(python(asks .. row[2]), { timeout_ms = 8000 })
+      assert.same({ row.stdout, row.status, row.signal }, { outcome.stdout, outcome.status, outcome.signal }, outcome.stderr)
+      assert.falsy(outcome.timed_out)
+    end)
+  end
+end)

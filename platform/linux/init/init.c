@@ -24,6 +24,7 @@
 #define E_AGAIN	 11
 #define E_CHILD	 10
 #define E_INTR	 4
+#define SIG_TRAP 5
 #define SIG_KILL 9
 #define SIG_TERM 15
 #define SIG_CHLD 17
@@ -246,7 +247,26 @@ static void tell_exit(struct init *init)
 	init->exit.kind = 0;
 }
 
-/* Reaps `who`, or with -1 anybody, if he is dead: his number; 0: not dead; or -ECHILD: no such child. */
+static bool is_stop(int wait_status)
+{
+	return (wait_status & 0xff) == 0x7f;
+}
+
+/*
+ * A child of ours may make us its tracer (PTRACE_TRACEME), and then stops at each signal until its tracer says more. We are none:
+ * it goes on with that signal, as if nobody had traced it. A SIGTRAP is what the kernel tells a tracer of an exec.
+ */
+static void let_go(long pid, int wait_status)
+{
+	int signal = wait_status >> 8 & 0xff;
+
+	pc_sys4(__NR_ptrace, 17 /* PTRACE_DETACH */, pid, 0, signal == SIG_TRAP ? 0 : signal);
+}
+
+/*
+ * Reaps `who`, or with -1 anybody, if he is dead: his number; 0: not dead; -EAGAIN: nor that, but he had stopped for a tracer; or
+ * -ECHILD: no such child.
+ */
 static long reap_one(struct init *init, long who)
 {
 	struct rusage usage = { 0 };
@@ -254,16 +274,30 @@ static long reap_one(struct init *init, long who)
 	long pid;
 
 	pid = pc_sys4(__NR_wait4, who, pc_ptr(&wait_status), WNOHANG | __WALL, pc_ptr(&usage));
+	if (pid > 0 && is_stop(wait_status)) {
+		let_go(pid, wait_status);
+		return -E_AGAIN;
+	}
 	if (pid > 0 && pid == init->command)
 		command_ended(init, wait_status, &usage);
 	return pid;
 }
 
-/* Reaps all who are dead. */
-static void reap(struct init *init)
+/* Between two looks at what the host says: who stops again and again is no reason not to hear it. */
+#define MOST_REAPED 256
+
+/* Reaps all who are dead; false: so many, and there may be more. */
+static bool reap(struct init *init)
 {
-	while (reap_one(init, -1) > 0)
-		;
+	int left;
+	long rc;
+
+	for (left = MOST_REAPED; left; left--) {
+		rc = reap_one(init, -1);
+		if (rc <= 0 && rc != -E_AGAIN)
+			return true;
+	}
+	return false;
 }
 
 /* The command leads its own session and group: -pid reaches what it started there. A stopped one is to hear of it too. */
@@ -309,8 +343,10 @@ static void await_go(void)
 static void serve(struct init *init)
 {
 	uint64_t mask = UINT64_C(1) << (SIG_CHLD - 1);
+	static const struct __kernel_timespec at_once;
 	struct pollfd polled[2] = { { .fd = PC_INIT_CONTROL, .events = POLLIN } };
 	char drained[128];
+	bool is_all;
 	long fd;
 
 	/* Every signal is blocked since before the clone; SIGCHLD arrives here. */
@@ -326,10 +362,10 @@ static void serve(struct init *init)
 	if (!start_command(init))
 		return;
 	for (;;) {
-		reap(init);
+		is_all = reap(init);
 		if (init->ended)
 			return;
-		pc_sys5(__NR_ppoll, pc_ptr(polled), 2, 0, 0, sizeof(mask));
+		pc_sys5(__NR_ppoll, pc_ptr(polled), 2, is_all ? 0 : pc_ptr(&at_once), 0, sizeof(mask));
 		if (polled[1].revents)
 			pc_sys_read((int)fd, drained, sizeof(drained));
 		if (polled[0].revents && host_says_end(init))
@@ -405,6 +441,7 @@ static bool kill_children(struct init *init)
 {
 	long size, i, pid = 0;
 	bool is_moving, is_storm;
+	long rc;
 
 	size = pc_sys4(__NR_pread64, init->children_fd, pc_ptr(children), sizeof(children), 0);
 	is_moving = size == sizeof(children);
@@ -414,7 +451,8 @@ static bool kill_children(struct init *init)
 			pid = pid * 10 + (children[i] - '0');
 			continue;
 		}
-		if (pid > 1 && reap_one(init, pid) == 0) {
+		rc = pid > 1 ? reap_one(init, pid) : 1;
+		if (rc == 0 || rc == -E_AGAIN) {
 			/* A thousand who are dying want the processor as well, and would keep us from their children. */
 			if (is_storm)
 				pc_sys3(__NR_setpriority, 0 /* PRIO_PROCESS */, pid, 19);
