@@ -106,6 +106,10 @@ static const struct pc_refused_call calls[] = {
 	{ "semctl", -1, ENOSYS, PC_REFUSE_SYSV, "1.0", "removes semaphores of processes outside", "ipcs, ipcrm" },
 	{ "semtimedop", -1, ENOSYS, PC_REFUSE_SYSV, "2.5.52", "blocks processes outside", "as semget" },
 
+	/* POSIX queues have names and an owner like files, but no path that a rule of Landlock's could hold: mq_unlink asks none. */
+	{ "mq_open", -1, ENOSYS, PC_REFUSE_SYSV, "2.6.6", "opens and makes queues of programs outside", "real-time programs" },
+	{ "mq_unlink", -1, ENOSYS, PC_REFUSE_SYSV, "2.6.6", "removes queues of programs outside", "as mq_open" },
+
 	{ "listen", -1, EACCES, PC_REFUSE_LISTEN, "1.0",
 	  "listen without bind takes a port of the kernel's choice; Landlock's TCP rules see bind alone",
 	  "every server, also on AF_UNIX: tmux, gpg-agent, node's IPC, multiprocessing managers" },

@@ -101,6 +101,25 @@ rt.mq_unlink(]] .. ("%q"):format(name) .. ")"))
       clause = "write",
     })
   end)
+
+  it("is neither removed nor joined by one of the run's", function()
+    local name = "/procage-test-" .. math.random(1 << 30)
+    local rt = 'import ctypes\nrt = ctypes.CDLL("librt.so.1", use_errno=True)\n'
+    box.attack({
+      setup = function(b)
+        local made = b:run_unconfined(python(rt .. ("print(rt.mq_open(%q, 66, 0o600, None))"):format(name)))
+        if not made.stdout:match("^%d+") then
+          box.skip("no POSIX message queues here")
+        end
+      end,
+      run = python(rt .. ("rt.mq_unlink(%q); rt.mq_open(%q, 66, 0o600, None)"):format(name, name .. "b")),
+      hurt = function(b)
+        local got = b:run_unconfined(python(rt .. ("print(rt.mq_unlink(%q), rt.mq_unlink(%q))"):format(name, name .. "b")))
+        return got.stdout ~= "0 -1\n"
+      end,
+      clause = "ipc",
+    })
+  end)
 end)
 
 describe("POSIX shared memory", function()
