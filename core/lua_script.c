@@ -24,6 +24,7 @@
 #include "core/chunk.h"
 #include "core/lua_check.h"
 #include "core/lua_core.h"
+#include "platform/platform.h"
 
 #define SCRIPT "procage.script"
 
@@ -610,12 +611,56 @@ static int core_carried_policy(lua_State *L)
 	return 0;
 }
 
+/* SHA-256 of each shipped policy, as it was when this was built (cmake/policies.cmake). */
+static const char *const shipped_policies[] = {
+#include "policy_digests.h"
+	NULL,
+};
+
+/* is_shipped_policy(text) -> boolean: to the letter one of those that this procage was built with */
+static int core_is_shipped_policy(lua_State *L)
+{
+	uint8_t sha256[PC_DIGEST_SIZE];
+	char hex[2 * PC_DIGEST_SIZE + 1];
+	const char *text, *const *known;
+	size_t size, i;
+
+	text = pc_check_string(L, 1, &size);
+	pc_digest(text, size, sha256);
+	for (i = 0; i < PC_DIGEST_SIZE; i++)
+		snprintf(hex + 2 * i, 3, "%02x", sha256[i]);
+	for (known = shipped_policies; *known && strcmp(*known, hex) != 0; known++)
+		;
+	lua_pushboolean(L, *known != NULL);
+	return 1;
+}
+
+/* in_plain_locale(f, ...) -> as pcall: how texts compare meanwhile, and what a letter is, does not depend on the host */
+static int core_in_plain_locale(lua_State *L)
+{
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+	int status;
+
+	luaL_checkany(L, 1);
+	before = plain ? uselocale(plain) : (locale_t)0;
+	status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+	if (plain) {
+		uselocale(before);
+		freelocale(plain);
+	}
+	lua_pushboolean(L, status == LUA_OK);
+	lua_insert(L, 1);
+	return lua_gettop(L);
+}
+
 void pc_open_script(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "script", core_script },
 		{ "carried", core_carried },
 		{ "carried_policy", core_carried_policy },
+		{ "is_shipped_policy", core_is_shipped_policy },
+		{ "in_plain_locale", core_in_plain_locale },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {

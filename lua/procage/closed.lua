@@ -237,7 +237,7 @@ end
 
 local TRUSTED = {
   ["procage.profile"] = true, ["procage.path"] = true, ["procage.check"] = true, ["procage.nearest"] = true,
-  ["procage.declared"] = true,
+  ["procage.declared"] = true, ["procage.noting"] = true,
 }
 
 local loaded = {}
@@ -279,70 +279,14 @@ local function require_own(name)
 end
 own.require = require_own
 
---- What builders were told, and by which line: { field, items, at }, oldest first.
+--- What builders were told, and by which line.
 local notes = {}
-
-local FIELDS = { allow_read = "read", allow_write = "write", workspace = "write" }
-
---- No field of a profile is a table inside tables deeper than this.
-local MAX_NOTED = 4
-
---- The entries of one argument: of a list its items, of a map its keys, of a list or a map inside the same. What is deeper is
---- refused by the method itself.
-local function entries(argument, items, depth)
-  if type(argument) ~= "table" then
-    items[#items + 1] = PLAIN[type(argument)] and argument or nil
-    return
-  elseif depth == MAX_NOTED then
-    return
-  end
-  for _, item in ipairs(argument) do
-    -- What most lists hold, hundreds of them.
-    if type(item) == "string" then
-      items[#items + 1] = item
-    else
-      entries(item, items, depth + 1)
-    end
-  end
-  if #argument == 0 then
-    for key, item in ordered_pairs(argument) do
-      entries(type(item) == "table" and item or key, items, depth + 1)
-    end
-  end
-end
-
-local function note(builder, method, ...)
-  for i = 1, select("#", ...) do
-    fill_in((select(i, ...)))
-  end
-  local list, items = notes[builder] or {}, {}
-  notes[builder] = list
-  list[#list + 1] = { field = FIELDS[method] or method, items = items, at = where() }
-  for i = 1, select("#", ...) do
-    entries((select(i, ...)), items, 0)
-  end
-end
 
 --- What a script has of procage.profile: builders that note, and copies of the lists.
 local function observe(profile)
-  for name, method in raw_next, profile.methods do
-    profile.methods[name] = function(self, ...)
-      note(self, name, ...)
-      return method(self, ...)
-    end
-  end
-  local new, seen = profile.new, copy(profile)
-  seen.new = function(fields)
-    for _, value in ordered_pairs(fields or {}) do
-      fill_in(value)
-    end
-    local builder = new(fields)
-    for field, value in ordered_pairs(fields or {}) do
-      note(builder, field, value)
-    end
-    return builder
-  end
-  seen.methods, seen.to_json, seen.from_json = nil, nil, nil
+  local seen = copy(profile)
+  seen.new, notes = require_own("procage.noting").builders(profile, { where = where, pairs = ordered_pairs, fill_in = fill_in })
+  seen.methods, seen.method_of, seen.to_json, seen.from_json = nil, nil, nil, nil
   return seen
 end
 

@@ -178,6 +178,27 @@ function M.build_layer(name_or_file, config, ctx, options)
   return result.profile, nil, file
 end
 
+--- What a script gave, plain and valid.
+---@param result table  of script.run
+---@param file string
+---@return procage.Profile?
+---@return string? message
+---@return string[]? problems  all of them
+local function checked_profile(result, file)
+  if result.is_checked then
+    return result.profile
+  end
+  local valid, why = profile.validate(result.profile)
+  if not valid then
+    local problems = profile.problems(result.profile)
+    for i, problem in ipairs(problems) do
+      problems[i] = ("%s: the profile it returned: %s"):format(file, problem)
+    end
+    return nil, ("%s: the profile it returned: %s"):format(file, why), problems
+  end
+  return profile.plain(result.profile)
+end
+
 --- Builds the profile that a policy makes of a configuration; neither argument of the caller's can be changed by it.
 ---@param name_or_file string
 ---@param config procage.Config  as config.parse returns it
@@ -197,16 +218,10 @@ function M.build_profile(name_or_file, config, ctx, options)
   if not result then
     return nil, message
   end
-  local built = result.profile
-  local valid, why = profile.validate(built)
-  if not valid then
-    local problems = profile.problems(built)
-    for i, problem in ipairs(problems) do
-      problems[i] = ("%s: the profile it returned: %s"):format(file, problem)
-    end
-    return nil, ("%s: the profile it returned: %s"):format(file, why), nil, problems
+  local built, why, problems = checked_profile(result, file)
+  if not built then
+    return nil, why, nil, problems
   end
-  built = profile.plain(built)
   local source = {
     file = file, notes = result.notes, options = result.options, values = result.values, was_read = result.was_read,
     is_ours = how.is_ours or false,

@@ -493,9 +493,6 @@ function methods:limits(limits)
   set(self, "limits", merged)
 end
 
---- For the closed state, which notes what each line of a script asks for.
-M.methods = methods
-
 --- A method, or an error at the line that asked for another one.
 ---@param key any
 ---@return function
@@ -512,6 +509,9 @@ local function method_of(_, key)
   end
   return method
 end
+
+--- For those that note what each line of a script asks for (noting.lua).
+M.methods, M.method_of = methods, method_of
 
 -- The metatable is apart from the methods: a policy script can reach neither, so it changes no other script's builder.
 local builder_meta = { __index = method_of, __name = "procage.Builder", __metatable = false }
@@ -536,13 +536,15 @@ end
 
 --- A builder, empty or with these fields.
 ---@param t? table
+---@param in_place? table<string, function>  of the methods: those that note what they are told
 ---@return procage.Builder
-function M.new(t)
+function M.new(t, in_place)
   local bad = t ~= nil and whole(t, "")
   if bad then
     error("profile: " .. bad, 2)
   end
-  local self = setmetatable({}, builder_meta)
+  local meta = in_place and { __index = in_place, __name = builder_meta.__name, __metatable = false } or builder_meta
+  local self = setmetatable({}, meta)
   inside[self] = complete(t or {})
   return self
 end

@@ -6,6 +6,7 @@ local check = require("procage.check")
 local core = require("procage.core")
 local lists = require("procage.list")
 local nearest = require("procage.nearest")
+local own_script = require("procage.own_script")
 local path = require("procage.path")
 local text_file = require("procage.text_file")
 
@@ -68,7 +69,9 @@ local function own_code(name)
   return once_compiled(text, "@procage/" .. name:match("[^.]*$") .. ".lua") or text
 end
 
-local TRUSTED = { "procage.check", "procage.declared", "procage.nearest", "procage.path", "procage.profile" }
+local TRUSTED = {
+  "procage.check", "procage.declared", "procage.nearest", "procage.noting", "procage.path", "procage.profile",
+}
 
 --- A shipped policy compiled: as the program carries it when the text is that one to the letter, else here. The chunk is ours:
 --- no script brings one.
@@ -91,7 +94,7 @@ end
 --- The shipped files whose names stand in a text, and in theirs.
 ---@param text string
 ---@param options procage.ScriptOptions
----@param found table<string, { file: string, text: string?, code: string?, message: string? }>
+---@param found table<string, { file: string, text: string?, code: string?, message: string? }>  code: compile_shipped
 local function read_shipped(text, options, found)
   -- Plain searches: a pattern would be tried at every letter of every list.
   local from, to = text:find("policies.", 1, true)
@@ -106,12 +109,19 @@ local function read_shipped(text, options, found)
         entry.text, entry.message = (options.read_file or M.read_file)(file)
       end
       if entry.text then
-        entry.code = compiled(entry.text, entry.file, not options.resolve and not options.read_file)
         read_shipped(entry.text, options, found)
       end
     end
   end
   return found
+end
+
+---@param shipped table<string, { file: string, text: string?, code: string?, message: string? }>
+---@param options procage.ScriptOptions
+local function compile_shipped(shipped, options)
+  for _, entry in pairs(shipped) do
+    entry.code = entry.text and compiled(entry.text, entry.file, not options.resolve and not options.read_file)
+  end
 end
 
 --- Lua shortens a long name in its messages to its end; whole again.
@@ -178,6 +188,15 @@ function M.run(kind, text, file, options, more)
   if text:byte() == 27 then -- ESC: what bytecode begins with
     return nil, ("%s: attempt to load a binary chunk: a script is text"):format(file)
   end
+  local is_ours = options and options.is_ours or false
+  local shipped = read_shipped(text, options or {}, {})
+  if kind == "policy" and is_ours then
+    local result = own_script.run({ file = file, text = text }, shipped, more.config, more.ctx)
+    if result then
+      return result
+    end
+  end
+  compile_shipped(shipped, options or {})
   local trusted = {}
   for _, name in ipairs(TRUSTED) do
     trusted[name] = own_code(name)
@@ -185,18 +204,18 @@ function M.run(kind, text, file, options, more)
   local data = {
     kind = kind,
     text = text,
-    code = compiled(text, file, options and options.is_ours or false),
+    code = compiled(text, file, is_ours),
     file = file,
     source = M.source(file):sub(2),
-    is_ours = options and options.is_ours or false,
+    is_ours = is_ours,
     trusted = trusted,
-    shipped = read_shipped(text, options or {}, {}),
+    shipped = shipped,
   }
   for key, value in pairs(more or {}) do
     data[key] = value
   end
   local limits = { bytes = M.limits.bytes, steps = M.limits.steps, ms = M.limits.ms }
-  limits.is_ours = options and options.is_ours or false
+  limits.is_ours = is_ours
   local result, message = core.script(own_code("procage.closed"), data, limits)
   if type(result) == "table" then
     return result
