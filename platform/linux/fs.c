@@ -285,19 +285,20 @@ static int open_regular(const char *path)
 /* Grown as it is read: a file of /proc does not say how long it is. */
 static int read_up_to(int fd, size_t limit, char **data, size_t *size)
 {
-	/* Who wants little, as of ten thousand refs, gets no more. */
-	size_t room = 0, piece = limit < 65536 ? limit + 1 : 65536;
+	size_t room = 0;
 
 	for (;;) {
 		ssize_t n;
 
 		if (*size == room) {
-			char *grown = realloc(*data, room + piece);
+			/* Doubled: not every allocator moves a large block without copying it. Who wants little gets no more. */
+			size_t want = room ? 2 * room : 65536;
+			char *grown = realloc(*data, want <= limit ? want : limit + 1);
 
 			if (!grown)
 				return -ENOMEM;
 			*data = grown;
-			room += piece;
+			room = want <= limit ? want : limit + 1;
 		}
 		n = read(fd, *data + *size, room - *size);
 		if (n < 0 && errno == EINTR)

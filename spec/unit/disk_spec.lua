@@ -105,3 +105,21 @@ describe("rules in a flat plan", function()
     end
   end)
 end)
+
+describe("a file read up to a limit", function()
+  it("is whole when it is not longer, and cut when it is, whatever the sizes", function()
+    local dir <close> = throwaway.directory()
+    local name = dir.path .. "/file"
+    for _, size in ipairs({ 0, 1, 65535, 65536, 65537, 131072, 200000 }) do
+      local text = ("0123456789"):rep(size // 10 + 1):sub(1, size)
+      local file <close> = assert(io.open(name, "wb"))
+      file:write(text)
+      file:flush()
+      for _, limit in ipairs({ 1, 65535, 65536, 65537, 131071, 131072, 199999, 200000, 1 << 24 }) do
+        local read, is_cut = core.read_file(name, limit)
+        assert.is_true(read == text:sub(1, limit), ("%d bytes, at most %d"):format(size, limit))
+        assert.equal(size > limit, is_cut)
+      end
+    end
+  end)
+end)
