@@ -2,13 +2,14 @@
 ---
 ---     lua5.4 bench/soak.lua [RUNS [AT_A_TIME]]      20000 runs, 64 at a time
 ---
---- Exit status 1 when a run ended otherwise than it should or something was left.
+--- Exit status 1 when a run ended otherwise than it should, something was left, or memory has a trend (soak.growth).
 
 local core = require("procage.core")
 local procage = require("procage")
 local soak = require("spec.support.soak")
 
 local SLACK_KIB = 8192
+local SAMPLES = 64
 local ORDER = { "descriptors", "children", "zombies", "mounts", "directories", "cgroups", "resident_kib" }
 
 local function show(label, remains)
@@ -43,12 +44,14 @@ local function main(words)
   assert(os.execute("chmod 755 '" .. stray .. "'"))
 
   local policy = assert(procage.policy.load("speccoder", { limits = { grace_ms = 20 } }, { root = root, home = root }))
-  -- The allocator takes its time to have room for as many at once, and gives none back.
-  local problems = soak.run(policy, stray, "soak", math.max(2 * at_a_time, math.min(runs, 1500)), at_a_time)
+  local problems = soak.run(policy, stray, "soak", at_a_time, at_a_time)
   local before, began = soak.remains(policy.host.cgroup), core.now_us()
   show("before", before)
-  local told = 0
+  local told, samples = 0, {}
   for _, problem in ipairs(soak.run(policy, stray, "soak", runs, at_a_time, function(done)
+    if done >= (#samples + 1) * runs / SAMPLES then
+      samples[#samples + 1] = soak.resident_kib()
+    end
     if done - told >= 1000 then
       told = done
       show(done .. " runs", soak.remains(policy.host.cgroup))
@@ -60,9 +63,10 @@ local function main(words)
   show("after", after)
   local seconds = (core.now_us() - began) / 1e6
   print(("%d runs, %d at a time, %.0f s, %.1f a second"):format(runs, at_a_time, seconds, runs / seconds))
-  for _, line in ipairs(soak.leaks(before, after, SLACK_KIB)) do
+  for _, line in ipairs(soak.leaks(before, after)) do
     problems[#problems + 1] = "left: " .. line
   end
+  problems[#problems + 1] = soak.growth(samples, SLACK_KIB)
   for _, problem in ipairs(problems) do
     print(problem)
   end

@@ -32,6 +32,16 @@ add_executable(runs ${support}/runs.c)
 target_link_libraries(runs PRIVATE procage_flags procage Threads::Threads)
 set_target_properties(runs PROPERTIES BUILD_RPATH_USE_ORIGIN ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/spec)
 
+# Beside valgrind, which is one more package: ./dev check installs it.
+find_path(PROCAGE_VALGRIND_INCLUDE_DIR valgrind/valgrind.h)
+if(PROCAGE_VALGRIND_INCLUDE_DIR AND NOT PROCAGE_SANITIZE AND NOT PROCAGE_SANITIZE_THREADS)
+  add_library(natively MODULE ${support}/natively.c)
+  target_include_directories(natively PRIVATE ${CMAKE_SOURCE_DIR})
+  target_include_directories(natively SYSTEM PRIVATE ${PROCAGE_VALGRIND_INCLUDE_DIR})
+  target_link_libraries(natively PRIVATE procage_flags)
+  set_target_properties(natively PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/spec)
+endif()
+
 if(PROCAGE_SANITIZE)
   add_executable(lua_driver ${support}/lua_driver.c)
   target_link_libraries(lua_driver PRIVATE procage_flags PkgConfig::LUA)
@@ -99,6 +109,13 @@ foreach(folder unit escape cli tools lifecycle helper)
     endif()
   endforeach()
 endforeach()
+
+# What is freed stays a sanitizer's for a while, 256 MiB of it: more than this test allows.
+if(PROCAGE_SANITIZE)
+  foreach(variant root root:no-userns user user:no-userns)
+    set_tests_properties(lifecycle/soak:${variant} PROPERTIES ENVIRONMENT ASAN_OPTIONS=quarantine_size_mb=16)
+  endforeach()
+endif()
 
 # The child in the host's memory calls nothing of libc, whose functions keep things for each thread: but for these two, which
 # compilers make up.

@@ -193,7 +193,7 @@ describe("a run that leaves files for the host to read", function()
         -- In a process of its own, which can be ended.
         local line = b:cli_line({ "-q" }, plant[2])
         local again = b:cli_line({ "-q" }, "echo again")
-        local result = b:run_unconfined(("ulimit -v 4000000; timeout 8 %s; timeout 8 %s"):format(line, again))
+        local result = b:run_unconfined(("%s; timeout 8 %s; timeout 8 %s"):format(b.memory_limit(), line, again))
         assert.equal("again\n", result.stdout:match("again\n$"), result.stderr)
         assert.equal(0, result.status)
       end)

@@ -449,6 +449,18 @@ function Box:run(command, options)
   return outcome
 end
 
+--- A line of shell that bounds what the next programs may take of memory, about 4 GB. A sanitizer's program has addresses for
+--- terabytes of it, and a bound of its own.
+---@return string
+function Box.memory_limit()
+  local driver = io.open((os.getenv("PROCAGE_BUILD") or "build/dev") .. "/lua_driver")
+  if not driver then
+    return "ulimit -v 4000000"
+  end
+  driver:close()
+  return "export ASAN_OPTIONS=hard_rss_limit_mb=4000"
+end
+
 --- The program's own path, and the command line that starts it in this box.
 ---@param args string[]  options of `procage-lua run`
 ---@param command string|string[]

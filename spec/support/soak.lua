@@ -25,6 +25,25 @@ local function directories_left()
   return count
 end
 
+--- Whether memory that was looked at in even steps has a trend: the least of the last quarter against the least of the second.
+--- The first quarter is the allocator's, which makes itself room for as many runs at once as there ever were. The least, since
+--- what runs have in hand, garbage and that room are on top of what is held, and come and go.
+---@param samples integer[]  KiB
+---@param slack_kib integer
+---@return string?  what has grown
+function M.growth(samples, slack_kib)
+  local quarter = #samples // 4
+  if quarter < 1 then
+    return nil
+  end
+  local early = math.min(table.unpack(samples, quarter + 1, 2 * quarter))
+  local late = math.min(table.unpack(samples, #samples - quarter + 1, #samples))
+  if late > early + slack_kib then
+    return ("resident memory: at least %d KiB in the second quarter, at least %d in the last"):format(early, late)
+  end
+  return nil
+end
+
 ---@class procage.Remains
 ---@field descriptors integer
 ---@field zombies integer
@@ -49,6 +68,11 @@ local function count_names(directory, pattern)
     count = count + (name:find(pattern) and 1 or 0)
   end
   return count
+end
+
+---@return integer
+function M.resident_kib()
+  return math.tointeger(tonumber(read("/proc/self/status"):match("VmRSS:%s*(%d+)")))
 end
 
 --- Children of this process: all, and those that are dead and not reaped.
@@ -77,7 +101,7 @@ function M.remains(cgroup)
     mounts = select(2, read("/proc/self/mountinfo"):gsub("\n", "")),
     directories = directories_left(),
     cgroups = cgroup and count_names(cgroup, ("^procage%%-run%%-%s%%-"):format(read("/proc/self/stat"):match("^%d+"))) or 0,
-    resident_kib = tonumber(read("/proc/self/status"):match("VmRSS:%s*(%d+)")),
+    resident_kib = M.resident_kib(),
   }
 end
 
@@ -176,7 +200,7 @@ end
 --- What has grown, as lines; nothing when nothing was left.
 ---@param before procage.Remains
 ---@param after procage.Remains
----@param slack_kib integer
+---@param slack_kib? integer  nil: memory is not compared
 ---@return string[]
 function M.leaks(before, after, slack_kib)
   local lines = {}
@@ -185,7 +209,7 @@ function M.leaks(before, after, slack_kib)
       lines[#lines + 1] = ("%s: %d became %d"):format(name, before[name], after[name])
     end
   end
-  if after.resident_kib > before.resident_kib + slack_kib then
+  if slack_kib and after.resident_kib > before.resident_kib + slack_kib then
     lines[#lines + 1] = ("resident memory: %d KiB became %d"):format(before.resident_kib, after.resident_kib)
   end
   return lines
