@@ -22,8 +22,9 @@
 
 #include <procage.h>
 
-/* What the heap may hold more at the end than after a fifth: a table of Lua's that doubled. */
-#define SLACK_BYTES ((size_t)128 << 10)
+/* What the heap may hold more at the end than after a fifth: tables of Lua's that doubled. Of few runs it says nothing. */
+#define SLACK_BYTES ((size_t)256 << 10)
+#define FEW	    2000
 
 static procage_policy *policy;
 static long count, next_run;
@@ -96,7 +97,7 @@ static int tell_what_is_left(int descriptors)
 		failed = fprintf(stderr, "runs: %d descriptors are left\n", left);
 	if (waitpid(-1, NULL, __WALL | WNOHANG) >= 0 || errno != ECHILD)
 		failed = fprintf(stderr, "runs: a child is left\n");
-	if (least_early < SIZE_MAX && least_last > least_early + SLACK_BYTES)
+	if (count >= FEW && least_last > least_early + SLACK_BYTES)
 		failed = fprintf(stderr, "runs: the heap has grown from %zu to %zu bytes\n", least_early, least_last);
 	return failed ? 1 : 0;
 }
