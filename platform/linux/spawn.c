@@ -2,7 +2,7 @@
  * Starts a run: ruleset and block made in the host, one clone into new namespaces, init exec'd by descriptor.
  *
  * The child shares the host's memory until it execs (CLONE_VM): it costs the same from a host of any size, and it may only do
- * what ops_child.c does. While it makes mounts the host's thread fills the ruleset, else it sleeps; child_stack.c says what the
+ * what ops_child.c does. Meanwhile the host's thread fills the ruleset, or sleeps where there is none; child_stack.c says what the
  * one may do beside the other.
  */
 #include "cgroup.h"
@@ -106,14 +106,14 @@ static void fill_ruleset(void *rules)
 /* clone(2) makes namespaces in the calling thread; these the child may make itself, beside it. A network takes longest. */
 #define MADE_BESIDE (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-/* Without mounts the child has nothing to do that would take as long as the ruleset. */
+/* Without rules there is nothing to do beside it. */
 static int clone_child(const struct pc_plan *plan, struct pc_start *start, struct pc_ruleset_work *rules,
 		       struct pc_process *process)
 {
 	unsigned long flags = (unsigned long)plan->namespaces | CLONE_PIDFD | SIGCHLD;
 	int pid, pidfd = -1;
 
-	if (plan->namespaces & CLONE_NEWNS) {
+	if (rules->fd >= 0) {
 		start->namespaces = flags & MADE_BESIDE;
 		flags &= ~(unsigned long)MADE_BESIDE;
 		pid = pc_clone_beside(flags, &pidfd, pc_start_child, start, fill_ruleset, rules);

@@ -472,6 +472,7 @@ static bool kill_children(struct init *init)
 static void sweep(struct init *init)
 {
 	enum { SHORTEST_NS = 50000, LONGEST_NS = 20000000 };
+	static const uint64_t child = UINT64_C(1) << (SIG_CHLD - 1);
 	struct __kernel_timespec pause = { .tv_nsec = SHORTEST_NS };
 
 	/* Everybody at once, whatever they do. Source: cgroup.kill, Linux 5.14. */
@@ -481,12 +482,15 @@ static void sweep(struct init *init)
 	hurry();
 	while (reap_one(init, -1) != -E_CHILD) {
 		tell_exit(init);
-		/* Who sleeps in the kernel dies when he wakes: nothing is gained by asking all the time. */
+		/*
+		 * Who sleeps in the kernel dies when he wakes: nothing is gained by asking all the time. A death is told at once;
+		 * whose parent dies among them becomes ours without a word, and is found by the next look.
+		 */
 		if (kill_children(init)) {
 			pause.tv_nsec = SHORTEST_NS;
 			continue;
 		}
-		pc_sys2(__NR_nanosleep, pc_ptr(&pause), 0);
+		pc_sys4(__NR_rt_sigtimedwait, pc_ptr(&child), 0, pc_ptr(&pause), sizeof(child));
 		if (pause.tv_nsec < LONGEST_NS)
 			pause.tv_nsec *= 2;
 	}
