@@ -29,10 +29,13 @@ enum {
 };
 
 /*
- * The ruleset is full: start the command. Before it init starts nothing. To a spare it comes with descriptors: the block of the
- * command's words, standard input unless that block says PC_IMAGE_STDIN_NULL, output, error.
+ * The ruleset is full: start the command. Before it init starts nothing. To a spare it comes with the block of the command's words
+ * behind it, or, where that has more than PC_WORDS_SENT bytes, as the first descriptor; and with those of standard input, unless
+ * the block says PC_IMAGE_STDIN_NULL, output and error.
  */
-#define PC_ORDER_GO   'G'
+#define PC_ORDER_GO 'G'
+#define PC_WORDS_SENT \
+	32768		  /* less than any socket holds: net.core.wmem_default is 200 KiB, and who has it lower gets a block */
 #define PC_ORDER_TERM 'T' /* ask the command to end */
 #define PC_ORDER_KILL 'K' /* end everything */
 

@@ -216,18 +216,21 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 
 /* ---- Being taken --------------------------------------------------------------------------------------------------------- */
 
-static int send_words(int socket, int words_fd, const struct pc_command *command)
+/* words_fd: -1: the words go with the order. */
+static int send_order(int socket, struct pc_image *words, int words_fd, const struct pc_command *command)
 {
-	int fds[4] = { words_fd }, count = 1;
+	int fds[4], count = 0;
 	union {
 		char bytes[CMSG_SPACE(sizeof(fds))];
 		struct cmsghdr align;
 	} control = { { 0 } };
 	char order = PC_ORDER_GO;
-	struct iovec vector = { &order, 1 };
-	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes };
+	struct iovec vectors[2] = { { &order, 1 }, { words, words->size } };
+	struct msghdr message = { .msg_iov = vectors, .msg_iovlen = words_fd < 0 ? 2 : 1, .msg_control = control.bytes };
 	struct cmsghdr *header;
 
+	if (words_fd >= 0)
+		fds[count++] = words_fd;
 	if (command->stdin_fd >= 0)
 		fds[count++] = command->stdin_fd;
 	fds[count++] = command->stdout_fd;
@@ -241,16 +244,23 @@ static int send_words(int socket, int words_fd, const struct pc_command *command
 	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
+/* What does not go with the order, or found no room in the socket, goes as a file. */
 static int give_words(const struct pc_spare *spare, const struct pc_command *command)
 {
 	cleanup_free struct pc_image *words = NULL;
+	int socket = spare->held[HELD_CONTROL].fd, rc;
 	cleanup_fd int fd = -1;
-	int rc;
 
 	rc = pc_words_build(command, &words);
-	if (rc == 0)
-		rc = fd = pc_open_image(words);
-	return rc < 0 ? rc : send_words(spare->held[HELD_CONTROL].fd, fd, command);
+	if (rc < 0)
+		return rc;
+	if (words->size <= PC_WORDS_SENT) {
+		rc = send_order(socket, words, -1, command);
+		if (rc != -EMSGSIZE && rc != -ENOBUFS)
+			return rc;
+	}
+	rc = fd = pc_open_image(words);
+	return rc < 0 ? rc : send_order(socket, words, fd, command);
 }
 
 static bool is_right(const struct pc_spare *spare)

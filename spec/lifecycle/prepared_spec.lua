@@ -72,6 +72,17 @@ describe("a run that was started ahead", function()
     return b
   end
 
+  it("has all its words, whether they go with the order or are too many for it", function()
+    local b <close> = example(true)
+    prepare(b)
+    for _, size in ipairs({ 10, 20000, 32000, 33000, 100000 }) do
+      local outcome = run_ahead(b, { "sh", "-c", 'echo ${#1} ${#LONG}; cat', "sh", ("a"):rep(size) }, {
+        env = { LONG = ("b"):rep(size) }, stdin = "input",
+      })
+      assert.equal(("%d %d\ninput"):format(size, size), outcome.stdout)
+    end
+  end)
+
   it("is like one that was not", function()
     local plain <close> = example()
     local ahead <close> = example(true)

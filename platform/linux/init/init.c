@@ -34,12 +34,11 @@ struct init {
 	struct pc_image *image;
 	struct pc_status failed; /* written by the command's child, whose memory this is until it execs */
 	int ruleset_fd;
-	int gate_fd;	       /* in the command's process, until it execs */
-	int command;	       /* pid, 0 once reaped */
-	int children_fd;       /* without a PID namespace: the list of our children */
-	bool ended;	       /* the command */
-	struct pc_status exit; /* how; kind 0: it has not, or the host knows */
-	bool is_in_cgroup;     /* the command, from its first instruction */
+	int gate_fd;	 /* in the command's process, until it execs */
+	int command;	 /* pid, 0 once reaped */
+	int children_fd; /* without a PID namespace: the list of our children */
+	bool ended;
+	bool is_in_cgroup; /* the command, from its first instruction */
 };
 
 static unsigned char command_stack[16384] __attribute__((aligned(16)));
@@ -227,24 +226,20 @@ static uint64_t microseconds(const struct __kernel_old_timeval *t)
 	return (uint64_t)t->tv_sec * 1000000u + (uint64_t)t->tv_usec;
 }
 
+/* Told before anybody else dies: a broker whose end the host sees first was killed while the command ran. */
 static void command_ended(struct init *init, int wait_status, const struct rusage *usage)
 {
-	init->exit = (struct pc_status) {
+	struct pc_status status = {
 		.kind = PC_STATUS_EXITED,
 		.wait_status = wait_status,
 		.user_us = microseconds(&usage->ru_utime),
 		.system_us = microseconds(&usage->ru_stime),
 		.max_rss_kib = (uint64_t)usage->ru_maxrss,
 	};
+
 	init->command = 0;
 	init->ended = true;
-}
-
-static void tell_exit(struct init *init)
-{
-	if (init->exit.kind)
-		report(&init->exit);
-	init->exit.kind = 0;
+	report(&status);
 }
 
 static bool is_stop(int wait_status)
@@ -388,8 +383,6 @@ static void kill_namespace(struct init *init)
 
 	pc_sys2(__NR_kill, -1, SIG_KILL);
 	do {
-		/* While the others die. */
-		tell_exit(init);
 		pid = pc_sys4(__NR_wait4, -1, pc_ptr(&wait_status), __WALL, pc_ptr(&usage));
 		if (pid > 0 && pid == init->command)
 			command_ended(init, wait_status, &usage);
@@ -478,10 +471,8 @@ static void sweep(struct init *init)
 	/* Everybody at once, whatever they do. Source: cgroup.kill, Linux 5.14. */
 	if (init->image->flags & PC_IMAGE_CGROUP)
 		pc_sys_write(PC_INIT_CGROUP_KILL, "1", 1);
-	tell_exit(init);
 	hurry();
 	while (reap_one(init, -1) != -E_CHILD) {
-		tell_exit(init);
 		/*
 		 * Who sleeps in the kernel dies when he wakes: nothing is gained by asking all the time. A death is told at once;
 		 * whose parent dies among them becomes ours without a word, and is found by the next look.
@@ -537,7 +528,6 @@ void pc_init_main(void)
 		sweep(&init);
 	else
 		kill_namespace(&init);
-	tell_exit(&init);
 	report(&over);
 	pc_sys_exit(0);
 }

@@ -19,6 +19,7 @@
 #endif
 #define MSG_CMSG_CLOEXEC_BIT 0x40000000
 #define MSG_CTRUNC_BIT	     8
+#define MSG_TRUNC_BIT	     0x20
 #define MOST		     4 /* the words and three streams */
 
 struct descriptors {
@@ -38,9 +39,19 @@ static void point(struct pc_image *image, uint32_t offset, uint32_t count)
 	at[count] = 0;
 }
 
+/* A block as it was written; size: of what there is of it. */
+static int open_block(struct pc_image *image, uint64_t size)
+{
+	if (size < sizeof(*image) || image->magic != PC_IMAGE_MAGIC || image->size != size)
+		return -EINVAL;
+	point(image, image->argv_offset, image->argc);
+	point(image, image->envp_offset, image->envc);
+	point(image, image->programs_offset, image->programs);
+	return 0;
+}
+
 int pc_map_block(int fd, struct pc_image **mapped)
 {
-	struct pc_image *image;
 	struct pc_statx st;
 	long rc;
 
@@ -50,14 +61,8 @@ int pc_map_block(int fd, struct pc_image **mapped)
 	rc = pc_sys6(__NR_mmap, 0, (long)st.size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (pc_sys_failed(rc))
 		return (int)rc;
-	image = (struct pc_image *)rc;
-	if (st.size < sizeof(*image) || image->magic != PC_IMAGE_MAGIC || image->size != st.size)
-		return -EINVAL;
-	point(image, image->argv_offset, image->argc);
-	point(image, image->envp_offset, image->envc);
-	point(image, image->programs_offset, image->programs);
-	*mapped = image;
-	return 0;
+	*mapped = (struct pc_image *)rc;
+	return open_block(*mapped, st.size);
 }
 
 /* Every signal is blocked, so nothing ends the wait early. */
@@ -71,14 +76,16 @@ static int await(uint32_t ms)
 	return rc > 0 ? 0 : rc < 0 ? (int)rc : -ETIMEDOUT;
 }
 
-/* How many descriptors came, or -errno. */
-static int receive(struct descriptors *got)
+static char room[PC_WORDS_SENT] __attribute__((aligned(8)));
+
+/* How many descriptors came, or -errno; and in the room so many bytes of words. */
+static int receive(struct descriptors *got, uint64_t *size)
 {
 	char order = 0;
-	struct pc_io_vector vector = { &order, 1 };
+	struct pc_io_vector vectors[2] = { { &order, 1 }, { room, sizeof(room) } };
 	struct pc_message message = {
-		.vectors = &vector,
-		.vector_count = 1,
+		.vectors = vectors,
+		.vector_count = 2,
 		.control = got,
 		.control_size = sizeof(*got),
 	};
@@ -90,9 +97,10 @@ static int receive(struct descriptors *got)
 		return (int)rc;
 	if (rc == 0)
 		return -EPIPE;
-	if (order != PC_ORDER_GO || message.flags & MSG_CTRUNC_BIT || got->level != PC_LEVEL_SOCKET || got->type != PC_RIGHTS ||
-	    got->size < PC_CONTROL_HEADER + 3 * sizeof(int))
+	if (order != PC_ORDER_GO || message.flags & (MSG_TRUNC_BIT | MSG_CTRUNC_BIT) || got->level != PC_LEVEL_SOCKET ||
+	    got->type != PC_RIGHTS || got->size < PC_CONTROL_HEADER + 2 * sizeof(int))
 		return -EPROTO;
+	*size = (uint64_t)rc - 1;
 	return (int)((got->size - PC_CONTROL_HEADER) / sizeof(int));
 }
 
@@ -119,18 +127,25 @@ static int place_streams(int *fds, int count)
 static int take_words(struct pc_image **words)
 {
 	struct descriptors got;
-	int count, rc;
+	int *streams = got.fds, count, rc;
+	uint64_t size = 0;
 
-	count = receive(&got);
+	count = receive(&got, &size);
 	if (count < 0)
 		return count;
-	rc = pc_map_block(got.fds[0], words);
+	if (size) {
+		*words = (struct pc_image *)room;
+		rc = open_block(*words, size);
+	} else {
+		rc = pc_map_block(*streams, words);
+		pc_sys_close(*streams++);
+		count--;
+	}
 	if (rc < 0)
 		return rc;
-	pc_sys_close(got.fds[0]);
-	if (count != ((*words)->flags & PC_IMAGE_STDIN_NULL ? 3 : 4))
+	if (count != ((*words)->flags & PC_IMAGE_STDIN_NULL ? 2 : 3))
 		return -EPROTO;
-	return place_streams(got.fds + 1, count - 1);
+	return place_streams(streams, count);
 }
 
 void pc_spare_command(const struct pc_image *image, int ruleset_fd, int gate_fd, struct pc_status *failed)
