@@ -21,6 +21,7 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_mask(L);
 	pc_open_run(L);
 	pc_open_remains(L);
+	pc_open_holder(L);
 	pc_open_probe(L);
 	pc_open_toml(L);
 	pc_open_script(L);

@@ -14,6 +14,7 @@ void pc_open_flat(lua_State *L);
 void pc_open_mask(lua_State *L);
 void pc_open_run(lua_State *L);
 void pc_open_remains(lua_State *L);
+void pc_open_holder(lua_State *L);
 void pc_open_probe(lua_State *L);
 void pc_open_toml(lua_State *L);
 void pc_open_script(lua_State *L);

@@ -32,6 +32,7 @@ static const struct {
 	[PC_FACT_MOUNTNS] = { "mountns", true },
 	[PC_FACT_MOUNT_SETATTR] = { "mount_setattr", true },
 	[PC_FACT_NETNS] = { "netns", true },
+	[PC_FACT_NETNS_JOIN] = { "netns_join", true },
 	[PC_FACT_IPCNS] = { "ipcns", true },
 	[PC_FACT_PIDNS] = { "pidns", true },
 	[PC_FACT_DEVPTS] = { "devpts", true },

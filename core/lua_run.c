@@ -1,6 +1,7 @@
 /* Bindings: checked plans and runs. */
 #include "lua_check.h"
 #include "lua_core.h"
+#include "lua_holder.h"
 #include "lua_remains.h"
 #include "lua_run.h"
 #include "lua_turn.h"
@@ -79,19 +80,23 @@ struct spare_object {
 	struct pc_spare *spare; /* NULL: taken or closed */
 };
 
-/* core.prepare(plan, directory|nil, wait_ms) -> spare | nil, message, errno: a run up to its command, for core.run's `spare` */
+/* core.prepare(plan, directory|nil, wait_ms, use|nil) -> spare | nil, message, errno: a run up to its command, for core.run's `spare` */
 static int run_prepare(lua_State *L)
 {
 	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
 	const char *directory = lua_isnoneornil(L, 2) ? NULL : pc_check_path(L, 2);
 	uint32_t wait_ms = (uint32_t)pc_check_range(L, 3, 1, 60000);
 	struct spare_object *made;
+	struct pc_join *join;
 	int rc;
 
+	lua_settop(L, 4);
+	join = pc_check_join(L, 4);
 	made = lua_newuserdatauv(L, sizeof(*made), 0);
 	*made = (struct spare_object) { 0 };
 	luaL_setmetatable(L, SPARE);
-	rc = pc_spare_start(&object->plan, object->bytes, object->size, directory, wait_ms, &made->spare);
+	rc = pc_spare_start(&object->plan, object->bytes, object->size, directory, join, wait_ms, &made->spare);
+	pc_end_join(join);
 	return rc < 0 ? pc_push_result(L, rc, "prepare") : 1;
 }
 
@@ -148,11 +153,17 @@ static void open_spare_class(lua_State *L)
 	lua_pop(L, 1);
 }
 
-/* spec.spare, which belongs to the run that is started from here on. The last of the checks: none may fail after it. */
-static void take_spare(lua_State *L, int spec, struct pc_command *command)
+/*
+ * spec.spare, which belongs to the run that is started from here on, and spec.joins, which the table holds. The last of the checks:
+ * none may fail after it.
+ */
+static void take_spare(lua_State *L, int spec, struct pc_command *command, struct pc_join **join)
 {
 	struct spare_object *object;
 
+	lua_getfield(L, spec, "joins");
+	command->join = *join = pc_check_join(L, -1);
+	lua_pop(L, 1);
 	if (lua_getfield(L, spec, "spare") != LUA_TNIL) {
 		object = luaL_checkudata(L, -1, SPARE);
 		luaL_argcheck(L, object->spare, spec, "spare: it was taken already");
@@ -294,20 +305,12 @@ static enum pc_observes option_observes(lua_State *L, int spec)
 
 static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
 {
-	static const char *const keys[] = { "argv",	     "env",
-					    "programs",	     "cwd",
-					    "directory",     "chosen",
-					    "stdin",	     "stdin_fd",
-					    "stdin_path",    "is_input_open",
-					    "stdout_fd",     "stderr_fd",
-					    "is_merged",     "has_terminal",
-					    "takes_signals", "capture_bytes",
-					    "timeout_ms",    "cgroup",
-					    "memory_bytes",  "processes",
-					    "grace_ms",	     "stdin_grace_ms",
-					    "observes",	     "is_audited",
-					    "spare",	     "may_leave_init",
-					    NULL };
+	static const char *const keys[] = {
+		"argv",		  "env",	   "programs",	    "cwd",	 "directory",	   "chosen",	"stdin",
+		"stdin_fd",	  "stdin_path",	   "is_input_open", "stdout_fd", "stderr_fd",	   "is_merged", "has_terminal",
+		"takes_signals",  "capture_bytes", "timeout_ms",    "cgroup",	 "memory_bytes",   "processes", "grace_ms",
+		"stdin_grace_ms", "observes",	   "is_audited",    "spare",	 "may_leave_init", "joins",	NULL
+	};
 
 	pc_check_options(L, spec, keys);
 	check_words(L, spec, command);
@@ -525,7 +528,7 @@ static int push_failure(lua_State *L, const struct pc_plan *plan, const struct p
  *
  * core.run(plan, {argv, env, programs, chosen?, cwd, directory?, stdin?|stdin_fd?|stdin_path?, stdout_fd?, stderr_fd?, is_merged?, has_terminal?, takes_signals?,
  * capture_bytes?, timeout_ms?, grace_ms?, stdin_grace_ms?, cgroup?, memory_bytes?, processes?, observes? ("none", "refused", "mounts", "all"),
- * is_audited?, may_leave_init?, spare?}) -> outcome, with may_leave_init and its `remains` | nil, message, errno, {step, op, path, errno}
+ * is_audited?, may_leave_init?, spare?, joins?}) -> outcome, with may_leave_init and its `remains` | nil, message, errno, {step, op, path, errno}
  */
 static int run_run(lua_State *L)
 {
@@ -534,6 +537,7 @@ static int run_run(lua_State *L)
 	struct pc_failure failure;
 	struct pc_result *result;
 	struct pc_run run = { 0 };
+	struct pc_join *join;
 	int rc;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
@@ -542,10 +546,11 @@ static int run_run(lua_State *L)
 	result = lua_newuserdatauv(L, sizeof(*result), 0);
 	*result = (struct pc_result) { 0 };
 	luaL_setmetatable(L, RESULT);
-	take_spare(L, 2, &command);
+	take_spare(L, 2, &command, &join);
 
 	rc = pc_run(&object->plan, object->bytes, object->size, &command, &run, result, &failure);
 	drop_spare(&command);
+	pc_end_join(join);
 	if (rc < 0)
 		return push_failure(L, &object->plan, &failure);
 	return push_outcome(L, &run, result);
@@ -600,6 +605,7 @@ static int run_start(lua_State *L)
 	struct pc_failure failure;
 	struct run_object *started;
 	struct pc_run run = { 0 };
+	struct pc_join *join;
 	pthread_mutex_t *turn;
 	int rc;
 
@@ -615,13 +621,14 @@ static int run_start(lua_State *L)
 	lua_setiuservalue(L, -2, 1);
 	lua_getfield(L, 2, "stdin");
 	lua_setiuservalue(L, -2, 2);
-	take_spare(L, 2, &command);
+	take_spare(L, 2, &command, &join);
 
 	/* Most of what a run costs before it runs. All that it reads hangs on this stack. */
 	turn = pc_turn_give(L);
 	rc = pc_run_start(&object->plan, object->bytes, object->size, &command, &run, &started->running, &failure);
 	pc_turn_take(turn);
 	drop_spare(&command);
+	pc_end_join(join);
 	return rc < 0 ? push_failure(L, &object->plan, &failure) : 1;
 }
 

@@ -28,6 +28,7 @@ static const struct op_kind kinds[PC_OPS] = {
 	[PC_OP_NAME_ABSENT] = { "name_absent", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_PATH_ABSENT] = { "path_absent", PC_STEP_PREPARE, PATH, NONE, 0, NO_SLOT },
 	[PC_OP_NAMESPACES] = { "namespaces", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
+	[PC_OP_JOIN] = { "join", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_MAP_IDS] = { "map_ids", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_LO_UP] = { "lo_up", PC_STEP_NAMESPACES, NONE, NONE, 0, NO_SLOT },
 	[PC_OP_MOUNT_PRIVATE] = { "mount_private", PC_STEP_MOUNTS, NONE, NONE, 0, NO_SLOT },
@@ -162,9 +163,27 @@ static const char *check_op(const struct pc_plan *plan, const struct pc_op *op, 
 	/* Another bit of clone(2) would share with the child what must be its own: its descriptors, its threads. */
 	if (!why && op->code == PC_OP_NAMESPACES && op->value & ~PC_NEW_NAMESPACES)
 		why = "more than namespaces";
+	if (!why && op->code == PC_OP_JOIN && op->value != PC_JOINED_NAMESPACES)
+		why = "other namespaces joined than user and network";
 	if (!why && op->code == PC_OP_LOOPBACK && (op->value < 1 || op->value > 2))
 		why = "a loopback that is neither the run's nor the host's";
 	return why;
+}
+
+/* Who joins a user namespace finds the ids mapped, unless he makes another in it; and a network has its loopback up. */
+static const char *check_namespaces(const struct pc_plan *plan, const uint32_t *count)
+{
+	bool makes_user = plan->namespaces && (!plan->joined || plan->namespaces & PC_NEW_USER_NAMESPACE);
+
+	if (makes_user && count[PC_OP_MAP_IDS] != 1)
+		return "namespaces without an id map";
+	if (!makes_user && (count[PC_OP_MAP_IDS] || (!plan->joined && (count[PC_OP_LO_UP] || count[PC_OP_MOUNT_PRIVATE]))))
+		return "work inside namespaces that are never made";
+	if (plan->joined && (count[PC_OP_LO_UP] || plan->namespaces & PC_JOINED_NAMESPACES & ~PC_NEW_USER_NAMESPACE))
+		return "a network that is joined, and made or set up as well";
+	if (count[PC_OP_MOUNT_PRIVATE] && !(plan->namespaces & PC_NEW_MOUNT_NAMESPACE))
+		return "mounts outside a mount namespace";
+	return NULL;
 }
 
 /* Half a confinement under a name that says none would be believed to be neither. */
@@ -177,18 +196,18 @@ static const char *check_unconfined(const struct pc_plan *plan, const uint32_t *
 
 static const char *check_whole(const struct pc_plan *plan, const uint32_t *count, uint64_t filled)
 {
+	const char *why;
+
 	if (plan->is_unconfined)
 		return check_unconfined(plan, count);
 	if (filled)
 		return "a mount tree that is never attached";
-	if (count[PC_OP_NAMESPACES] > 1 || count[PC_OP_LANDLOCK_HANDLE] > 1 || count[PC_OP_LOOPBACK] > 1)
+	if (count[PC_OP_NAMESPACES] > 1 || count[PC_OP_LANDLOCK_HANDLE] > 1 || count[PC_OP_LOOPBACK] > 1 ||
+	    count[PC_OP_JOIN] > 1)
 		return "an operation that may stand only once";
-	if (plan->namespaces && count[PC_OP_MAP_IDS] != 1)
-		return "namespaces without an id map";
-	if (!plan->namespaces && (count[PC_OP_MAP_IDS] || count[PC_OP_LO_UP] || count[PC_OP_MOUNT_PRIVATE]))
-		return "work inside namespaces that are never made";
-	if (count[PC_OP_MOUNT_PRIVATE] && !(plan->namespaces & PC_NEW_MOUNT_NAMESPACE))
-		return "mounts outside a mount namespace";
+	why = check_namespaces(plan, count);
+	if (why)
+		return why;
 	if (count[PC_OP_LANDLOCK_HANDLE] != count[PC_OP_LANDLOCK_RESTRICT])
 		return "a ruleset that is not enforced, or the reverse";
 	if (!plan->has_landlock && count[PC_OP_LANDLOCK_PATH] + count[PC_OP_LANDLOCK_PORT] + count[PC_OP_LANDLOCK_LATE])
@@ -235,6 +254,8 @@ static const char *check_ops(struct pc_plan *plan, uint32_t *at)
 		count[op->code]++;
 		if (op->code == PC_OP_NAMESPACES)
 			plan->namespaces = op->value;
+		if (op->code == PC_OP_JOIN)
+			plan->joined = op->value;
 		if (op->code == PC_OP_LANDLOCK_HANDLE)
 			plan->has_landlock = 1;
 		if (op->code == PC_OP_LOOPBACK)

@@ -26,6 +26,9 @@
 
 /* CLONE_NEWNS, the same on every architecture. */
 #define PC_NEW_MOUNT_NAMESPACE 0x00020000u
+/* CLONE_NEWUSER and CLONE_NEWNET, which runs may have in common. */
+#define PC_NEW_USER_NAMESPACE 0x10000000u
+#define PC_JOINED_NAMESPACES  (PC_NEW_USER_NAMESPACE | 0x40000000u)
 /* CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 #define PC_NEW_NAMESPACES (0x00020000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u)
 
@@ -72,6 +75,7 @@ enum pc_op_code {
 	PC_OP_PATH_ABSENT,     /* a: a path that stays absent likewise */
 	/* in the child that becomes init */
 	PC_OP_NAMESPACES, /* value: CLONE_NEW* bits; at most one, first */
+	PC_OP_JOIN,	  /* value: CLONE_NEWUSER and CLONE_NEWNET: entered before any is made, with lo up and ids mapped */
 	PC_OP_MAP_IDS,
 	PC_OP_LO_UP,
 	PC_OP_MOUNT_PRIVATE,
@@ -128,7 +132,8 @@ struct pc_plan {
 	uint32_t op_count;
 	const char *text;
 	uint32_t text_size;
-	uint64_t namespaces;   /* CLONE_NEW* bits */
+	uint64_t namespaces;   /* CLONE_NEW* bits: made by the run */
+	uint64_t joined;       /* CLONE_NEW* bits: entered before; 0: none */
 	uint32_t has_landlock; /* a ruleset is to be made, and is enforced */
 	uint32_t is_unconfined;
 	const void *answers; /* the filter that notifications are answered by; NULL: there are none */

@@ -174,6 +174,29 @@ int pc_ns_unshare(uint64_t flags);
  */
 int pc_ns_map_ids(uint32_t uid, uint32_t gid);
 
+/* Namespaces of another process, which a child enters before it makes its own. */
+struct pc_join {
+	int pidfd;	     /* a process that is in them */
+	uint64_t namespaces; /* CLONE_NEW* bits */
+	uint32_t net_major, net_minor;
+	uint64_t net_ino; /* the network namespace that it must be, whatever the pidfd is by now */
+};
+
+/*
+ * Moves the calling process into them. 0; or -errno as setns(2): ESRCH (the process has ended), EPERM; ESTALE: it is another
+ * network namespace. The caller ends then: it may be in some of them. Source: setns(2) by a pidfd, Linux 5.8.  [child]
+ */
+int pc_ns_join(const struct pc_join *join);
+
+/* Which network namespace the calling process is in; the rest of `join` is left alone. 0 or -errno.  [child] */
+int pc_ns_network(struct pc_join *join);
+
+/*
+ * Leaves every mount: an empty file system is the root of a mount namespace that is the caller's own. Afterwards
+ * nothing of the host's is kept.  [child]
+ */
+int pc_ns_leave_mounts(void);
+
 /* Brings the loopback interface up; the network namespace must be the caller's own. Source: netdevice(7).  [child] */
 int pc_net_lo_up(void);
 
@@ -276,6 +299,8 @@ struct pc_command {
 	bool has_terminal;  /* in place of the three: a terminal of its own */
 	const char *cgroup; /* a delegated cgroup v2 directory: the command gets one of its own in it; NULL: none */
 	struct pc_cgroup_limits cgroup_limits;
+	/* The namespaces that the plan joins, held by pc_holder_use(); NULL: it joins none. */
+	const struct pc_join *join;
 	struct pc_spare *spare;	 /* started ahead (pc_spare_start); NULL once pc_spawn() has had it, whatever came of it */
 	const char *domain_name; /* what its processes are called while they take on Landlock's domain, shorter than 16; NULL */
 };
@@ -314,12 +339,13 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
  * caller goes on. It ends by itself after `wait_ms` without a command, and with this process.
  *
  * directory: the run's private directory, or NULL
+ * join: as a pc_command's
  *
  * Returns 0; or -errno: EOPNOTSUPP (a plan that cannot be begun without the command, or a kernel without MADV_WIPEONFORK).
  */
 struct pc_spare;
 int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const char *directory,
-		   uint32_t wait_ms, struct pc_spare **spare);
+		   const struct pc_join *join, uint32_t wait_ms, struct pc_spare **spare);
 
 /*
  * Whether it waits for its command, or will. A spare of a process that has forked since, of which a descriptor was closed, or
@@ -342,6 +368,29 @@ void pc_spare_close(struct pc_spare *spare);
  */
 int pc_spare_take(struct pc_spare *spare, const struct pc_command *command, struct pc_process *process,
 		  struct pc_failure *failure);
+
+/*
+ * A user and a network namespace, with lo up, that runs have in common, kept by a process of its own (holder.c). It ends with
+ * this process, by pc_holder_close(), and by itself once no run has been in them for `idle_ms`. It is in no mount namespace but
+ * one that is empty, has no capability and cannot be traced. Runs that go on keep the namespaces.
+ *
+ * Returns 0; or -errno with the step in `failure`.
+ */
+struct pc_holder;
+int pc_holder_start(uint32_t idle_ms, struct pc_holder **holder, struct pc_failure *failure);
+
+/*
+ * A run begins: until pc_holder_leave() the holder stays. Whoever calls closes `join->pidfd` once the run has started.
+ *
+ * Returns 0; or -errno: ESTALE: it has ended, or a descriptor of it was closed, or this process is a fork or may no longer do
+ * what the one did that made it: another one is to be made. Nothing is to be left then.
+ */
+int pc_holder_use(struct pc_holder *holder, struct pc_join *join);
+void pc_holder_leave(struct pc_holder *holder);
+
+/* Ends the process; in a fork of this one lets go of it. Uses may still be left. */
+void pc_holder_close(struct pc_holder *holder);
+void pc_holder_free(struct pc_holder *holder);
 
 /*
  * Confines the calling process as the plan says and becomes the command: same pid, standard streams as they are, the leader of
@@ -741,6 +790,7 @@ enum pc_fact {
 	PC_FACT_MOUNTNS,       /* private; tmpfs, a bind, and a bind that refuses writes */
 	PC_FACT_MOUNT_SETATTR, /* a bind, and then the whole tree, made read-only by it */
 	PC_FACT_NETNS,	       /* with lo up */
+	PC_FACT_NETNS_JOIN,    /* a process's network namespace, joined by its pidfd, Linux 5.8 */
 	PC_FACT_IPCNS,
 	PC_FACT_PIDNS,	/* with a fresh read-only /proc */
 	PC_FACT_DEVPTS, /* an instance of its own, and a terminal opened in it */

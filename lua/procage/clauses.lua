@@ -264,6 +264,22 @@ local loopback_run = {
   { all = { "seccomp-families" }, tightened = true, id = "loopback", effect = NO_NETWORK },
 }
 
+local loopback_policy = {
+  {
+    all = { "netns", "netns-join" },
+    also = { { "seccomp-families" } },
+    effect = "runs of this loaded policy reach each other's servers, and see which addresses are in use",
+  },
+  {
+    all = { "netns" },
+    also = { { "seccomp-families" } },
+    tightened = true,
+    id = "loopback",
+    effect = "each run has a loopback of its own: servers of the policy's other runs cannot be reached",
+  },
+  table.unpack(loopback_run, 2),
+}
+
 local loopback_host = {
   {
     all = { "mediated-loopback" },
@@ -282,6 +298,8 @@ local loopback_host = {
     effect = NO_NETWORK,
   },
 }
+
+local loopbacks = { run = loopback_run, policy = loopback_policy, host = loopback_host }
 
 local ports = {
   {
@@ -325,6 +343,11 @@ local abstract_private_net = {
   { all = { "landlock-scope-abstract" }, effect = NOT_EVEN_OWN },
   { all = { "mediated-connect" }, tightened = true, id = "abstract", effect = NOT_EVEN_OWN },
   { all = { "seccomp-no-unix" }, tightened = true, id = "unix", effect = NO_UNIX },
+}
+
+local abstract_policy_net = {
+  { all = { "netns", "netns-join" }, effect = "abstract sockets of the policy's other runs can be reached too" },
+  table.unpack(abstract_private_net),
 }
 
 --- The host's loopback is in the host's network namespace, and each connect to it goes by the broker.
@@ -572,7 +595,7 @@ return {
       elseif profile.network == "none" then
         return network_none
       elseif profile.network == "loopback" then
-        return profile.loopback == "host" and loopback_host or loopback_run
+        return loopbacks[profile.loopback]
       end
       return ports
     end,
@@ -583,6 +606,8 @@ return {
     alternatives = function(profile)
       if profile.network == "loopback" and profile.loopback == "host" then
         return abstract_host_loopback
+      elseif profile.network == "loopback" and profile.loopback == "policy" then
+        return abstract_policy_net
       end
       local is_private = profile.network == "none" or profile.network == "loopback"
       -- Ports too: a host that tightens them to none would hide its abstract sockets, a better one would not.

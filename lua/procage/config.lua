@@ -15,7 +15,7 @@ local text_file = require("procage.text_file")
 ---@field network procage.Network
 ---@field network_allow string[][]  commands that get the network, word by word
 ---@field network_allow_prefix string[][]  beginnings of such commands
----@field loopback "run"|"host"
+---@field loopback "run"|"policy"|"host"
 ---@field git "read"|"commit"|"write"
 ---@field handoff_absent "move"|"refuse"
 ---@field writable string[]  paths; `~` is home
@@ -184,7 +184,7 @@ local schema = {
   { name = "network", check = network, default = "loopback" },
   { name = "network_allow", check = commands(1), default = {} },
   { name = "network_allow_prefix", check = commands(2), default = {} },
-  { name = "loopback", check = check.one_of({ "run", "host" }), default = "run" },
+  { name = "loopback", check = check.one_of({ "run", "policy", "host" }), default = "run" },
   { name = "git", check = check.one_of({ "read", "commit", "write" }), default = "read" },
   { name = "handoff_absent", check = check.one_of({ "move", "refuse" }), default = "move" },
   { name = "writable", check = paths, default = {} },

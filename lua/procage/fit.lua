@@ -287,6 +287,9 @@ local function tighten(fitted, report)
     if row.clause == "network" and row.state == "tightened" and is_closed then
       fitted.network = "none"
     end
+    if row.clause == "network" and row.state == "tightened" and fitted.loopback == "policy" then
+      fitted.loopback = "run"
+    end
   end
 end
 

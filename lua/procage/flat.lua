@@ -24,7 +24,7 @@ local TEXT_RUN = 0x80000000
 local NAMES = {
   "landlock_handle", "landlock_hide", "landlock_path", "landlock_port", "socket_tree", "socket_hidden", "loopback", "name_root",
   "name_absent", "path_absent",
-  "namespaces", "map_ids", "lo_up",
+  "namespaces", "join", "map_ids", "lo_up",
   "mount_private", "tree_clone", "tree_set", "tree_attach", "mount_set", "remount_read_only", "tmpfs", "proc", "devpts",
   "make_dir", "make_file", "make_link", "pin_link", "remove", "landlock_late",
   "drop_capabilities", "no_new_privs",

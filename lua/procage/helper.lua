@@ -27,7 +27,7 @@ local ENOENT = 2
 local MAX_ARGUMENT = 100000
 
 --- Facts that a mechanism needs by name.
-local NAMED_FACTS = { "userns", "mountns", "netns", "ipcns", "pidns", "cgroup", "cgroup_memory", "cgroup_pids" }
+local NAMED_FACTS = { "userns", "mountns", "netns", "netns_join", "ipcns", "pidns", "cgroup", "cgroup_memory", "cgroup_pids" }
 
 ---@param names string[]
 ---@param fact string

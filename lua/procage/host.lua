@@ -24,6 +24,7 @@ local json = require("procage.json")
 ---@field mountns boolean  private, tmpfs, read-only trees work in it
 ---@field mount_setattr boolean
 ---@field netns boolean  with lo up
+---@field netns_join boolean  a process's network namespace can be entered by its pidfd
 ---@field ipcns boolean
 ---@field pidns boolean  with a fresh read-only /proc
 ---@field devpts boolean
@@ -82,6 +83,7 @@ local schema = {
   { name = "mountns", check = check.boolean, absent = false },
   { name = "mount_setattr", check = check.boolean, absent = false },
   { name = "netns", check = check.boolean, absent = false },
+  { name = "netns_join", check = check.boolean, absent = false },
   { name = "ipcns", check = check.boolean, absent = false },
   { name = "pidns", check = check.boolean, absent = false },
   { name = "devpts", check = check.boolean, absent = false },
@@ -319,6 +321,11 @@ local namespaces = {
   userns = { called = "user namespaces", causes = userns_causes, lift = "a system that lets this user make them" },
   mountns = { called = "mounts in a user namespace", causes = inner_causes, lift = "user namespaces that may mount" },
   netns = { called = "network namespaces", causes = inner_causes, lift = "a kernel with CONFIG_NET_NS" },
+  netns_join = {
+    called = "entering of network namespaces",
+    causes = inner_causes,
+    lift = "Linux 5.8 or newer, with setns let through",
+  },
   ipcns = { called = "IPC namespaces", causes = inner_causes, lift = "a kernel with CONFIG_IPC_NS" },
   pidns = { called = "PID namespaces with a fresh /proc", causes = inner_causes, lift = "a kernel with CONFIG_PID_NS" },
 }

@@ -10,7 +10,7 @@ local function userns_refused(step, errno, name)
   return { userns = { step = step, errno = errno, error = name } }
 end
 
-local with_namespaces = { "userns", "mountns", "netns", "ipcns", "pidns", "devpts" }
+local with_namespaces = { "userns", "mountns", "netns", "netns_join", "ipcns", "pidns", "devpts" }
 
 ---@param facts table
 ---@param names? string[]  facts that are simply true
@@ -71,7 +71,7 @@ return {
     tcp_diag = true,
     mount_setattr = true,
     failures = { pidns = { step = "mount proc", errno = 1, error = "EPERM" } },
-  }, { "userns", "mountns", "netns", "ipcns", "devpts" }),
+  }, { "userns", "mountns", "netns", "netns_join", "ipcns", "devpts" }),
   --- A container without namespaces of its own, to which a cgroup is delegated with all that can be limited.
   delegated = closed({
     kernel = "6.12.0",

@@ -51,7 +51,7 @@ end
 ---@type table<string, string[]>
 local ladders = {
   mode = { "required", "auto", "off" },
-  loopback = { "run", "host" },
+  loopback = { "run", "policy", "host" },
   git = { "read", "commit", "write" },
   caches = { "none", "fetch", "write" },
   tmp = { "private", "shared" },

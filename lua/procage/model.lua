@@ -575,13 +575,17 @@ end
 local function judge_loopback(view, op, object)
   local is_shared = view.uses["mediated-loopback"]
   if op == "bind" and not is_shared then
-    return yes("network", "loopback", "on the run's own loopback: nobody outside reaches it")
+    return yes("network", "loopback", view.uses["netns-join"]
+      and "on a loopback that the runs of this policy have in common: nobody else reaches it"
+      or "on the run's own loopback: nobody outside reaches it")
   elseif op == "bind" and (is_loopback(object.address) or is_wildcard(object.address)) then
     return yes("network", "loopback", "on the host's loopback, TCP only: other programs of this machine reach it")
   elseif op == "bind" or not is_loopback(object.address) then
     return no("network", "loopback")
   elseif not is_shared then
-    return yes("network", "loopback", "the run's own loopback: servers of the host are not there")
+    return yes("network", "loopback", view.uses["netns-join"]
+      and "a loopback that the runs of this policy have in common: servers of the host are not there"
+      or "the run's own loopback: servers of the host are not there")
   elseif view.fitted.loopback == "host" then
     return yes("network", "loopback", "the host's loopback, TCP only")
   end

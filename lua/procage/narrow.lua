@@ -17,7 +17,7 @@ local M = {}
 local LADDERS = {
   git = { "read", "commit", "write" },
   tmp = { "private", "shared" },
-  loopback = { "run", "host" },
+  loopback = { "run", "policy", "host" },
   programs = { "path", "any" },
   handoff_absent = { "refuse", "move" },
 }

@@ -34,8 +34,10 @@ local function needs_mounts(uses)
   return false
 end
 
+--- A run that has its processes counted makes a user namespace of its own, inside of the one that it joins.
 ---@param uses table<string, boolean>
----@return integer
+---@return integer made
+---@return integer joined
 local function namespaces(uses)
   local flags = 0
   if needs_mounts(uses) then
@@ -50,7 +52,11 @@ local function namespaces(uses)
     end
   end
   -- A user namespace gives the rights for the others and, being the run's own, makes them mean nothing outside.
-  return flags ~= 0 and flags | CLONE.user or 0
+  flags = flags ~= 0 and flags | CLONE.user or 0
+  if uses["netns-join"] then
+    return flags & ~CLONE.net & (uses["nproc"] and -1 or ~CLONE.user), CLONE.user | CLONE.net
+  end
+  return flags, 0
 end
 
 --- Landlock's part before the clone: what is handled, and every rule that the host can make.
@@ -284,13 +290,18 @@ function M.make(profile, host, survey, denials)
   if uses["mediated-names"] then
     write_absent_names(out, survey)
   end
-  local flags = namespaces(uses)
-  if flags ~= 0 then
-    out:add("namespaces", { value = flags })
+  local made, joined = namespaces(uses)
+  if made ~= 0 then
+    out:add("namespaces", { value = made })
+  end
+  if joined ~= 0 then
+    out:add("join", { value = joined })
+  end
+  if made & CLONE.user ~= 0 then
     out:add("map_ids")
-    if uses["netns"] then
-      out:add("lo_up")
-    end
+  end
+  if made & CLONE.net ~= 0 then
+    out:add("lo_up")
   end
   if needs_mounts(uses) then
     local ok, problem = pcall(tree.write, out, profile, survey, host, uses, flat.run_text, rights or nil)

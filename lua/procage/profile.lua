@@ -37,7 +37,7 @@ local path = require("procage.path")
 ---@field caches { trees: string[], when: "write"|"fetch" }  `fetch`: writable only for a run that has the network
 ---@field tmp "private"|"shared"
 ---@field network procage.Network
----@field loopback "run"|"host"  whose loopback `network = "loopback"` means
+---@field loopback "run"|"policy"|"host"  whose loopback `network = "loopback"` means
 ---@field sockets string[]  trees whose Unix sockets are reachable beside those of the writable trees
 ---@field env procage.Env
 ---@field programs "any"|"path"  what may be started: `path`: what an absolute entry of PATH outside the writable trees holds
@@ -205,7 +205,7 @@ local schema = {
   },
   { name = "tmp", check = check.one_of({ "private", "shared" }), absent = "private" },
   { name = "network", check = network, shape = { order = { "ports" }, fields = { ports = LIST } }, absent = "none" },
-  { name = "loopback", check = check.one_of({ "run", "host" }), absent = "run" },
+  { name = "loopback", check = check.one_of({ "run", "policy", "host" }), absent = "run" },
   { name = "sockets", check = paths, shape = LIST, absent = {} },
   {
     name = "env",
@@ -430,7 +430,7 @@ function methods:handoff_absent(what)
   set(self, "handoff_absent", what)
 end
 
----@param whose "run"|"host"
+---@param whose "run"|"policy"|"host"
 function methods:loopback(whose)
   set(self, "loopback", whose)
 end

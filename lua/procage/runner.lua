@@ -6,6 +6,7 @@ local config_room = require("procage.config")
 local core = require("procage.core")
 local environ = require("procage.environ")
 local fit = require("procage.fit")
+local holders = require("procage.runner.holder")
 local hosts = require("procage.host")
 local list = require("procage.list")
 local nearest = require("procage.nearest")
@@ -28,11 +29,12 @@ local M = {}
 ---@field given? table  what somebody wrote of a configuration that is completed
 ---@field text? string  the policy's script itself: then its name is one for messages
 ---@field prepared? boolean|{ wait_ms?: integer }  each run has its successor started ahead, which waits for its command
+---@field loopback_wait_ms? integer  how long what `loopback = "policy"` keeps stays without a run
 ---@field explains? boolean  for another machine: what this one cannot enforce is then no error
 
 local LOAD_OPTIONS = {
   "root", "home", "env", "host", "observes", "read_only", "hidden", "write", "layers", "text", "explains", "prepared",
-  "given",
+  "given", "loopback_wait_ms",
 }
 
 ---@param options table
@@ -56,6 +58,12 @@ local function check_prepared(prepared)
   end
 end
 
+local function check_loopback_wait(ms)
+  if ms ~= nil and (math.type(ms) ~= "integer" or ms < 1 or ms > holders.LONGEST_MS) then
+    error(("policy.load: options.loopback_wait_ms: 1..%d is expected"):format(holders.LONGEST_MS), 3)
+  end
+end
+
 ---@param name string  a shipped policy or a file
 ---@param config? table
 ---@param options procage.LoadOptions
@@ -68,6 +76,7 @@ function M.load(name, config, options)
   end
   check_load_options(options)
   check_prepared(options.prepared)
+  check_loopback_wait(options.loopback_wait_ms)
   local caller = options.env or environ.own()
   local checked, message = config_room.parse(config or {})
   if not checked then
@@ -87,6 +96,7 @@ function M.load(name, config, options)
     given_host = options.host,
     denials = options.observes and "paths" or checked.denials,
     observes = options.observes,
+    loopback_wait_ms = options.loopback_wait_ms,
     config = checked,
     source = source,
     again = profiles.remaker(name, options, caller),

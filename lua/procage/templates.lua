@@ -32,7 +32,7 @@ M.config = [==[
 # ... or whatever begins with these, two words or more. A program of that name in the workspace does not count.
 #network_allow_prefix = [["go", "mod"], ["pip", "download"]]
 
-# Whose loopback: "run" is private to each run
+# Whose loopback: "run" is private to each run, "policy" common to the runs of one loaded policy, "host" this machine's
 #loopback = "run"
 
 # Unix sockets that may be connected to, besides those in writable trees

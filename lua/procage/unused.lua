@@ -14,7 +14,7 @@ local OURS = list.set({ "mode", "policy", "network_allow", "network_allow_prefix
 --- Words from what gives least to what gives most.
 local LADDERS = {
   git = { "read", "commit", "write" },
-  loopback = { "run", "host" },
+  loopback = { "run", "policy", "host" },
   handoff_absent = { "refuse", "move" },
   tmp = { "private", "shared" },
   caches = { "none", "fetch", "write" },

@@ -74,7 +74,7 @@ static int prepare(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	int rc;
 
 	/* A process that has unshared it can start no thread, and nobody is here to answer. */
-	if (plan->namespaces & CLONE_NEWPID || plan->answers || command->has_terminal)
+	if (plan->namespaces & CLONE_NEWPID || plan->joined || plan->answers || command->has_terminal)
 		return -EINVAL;
 	if (!plan->is_unconfined) {
 		rc = check_streams();

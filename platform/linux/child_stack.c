@@ -1,6 +1,7 @@
 /* See child_stack.h. */
 #include "child_stack.h"
 #include "image.h"
+#include "remains.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #define STACK_SIZE (64u << 10)
@@ -84,6 +86,50 @@ int pc_clone_on_stack(unsigned long flags, int *pidfd, int (*fn)(void *), void *
 	return (int)pid;
 }
 
+/* ---- In namespaces that are there --------------------------------------------------------------------------------------- */
+
+/*
+ * A PID namespace is made by clone(2) alone, and belongs to the user namespace of who calls that. So a first child enters, and
+ * clones the second, which is the host's like any other (CLONE_PARENT), and ends. It is one moment in the host's memory with the
+ * calling thread asleep, does two calls and writes down what came of them.
+ *
+ * - Descriptors. It has the host's table (CLONE_FILES), so that the second one's pidfd is the host's: a number that it would have
+ *   to open could be another process's by then. It opens and closes nothing else there, and the second has a copy.
+ * - The end. It has no exit signal: no handler and no wait(2) of the host's hears of it. Neither has the second until it execs.
+ */
+static long clone_joined(const struct pc_join *join, unsigned long flags, void *top, int *pidfd, int (*fn)(void *), void *arg,
+			 uint32_t *shared)
+{
+	struct pc_joining joining = { join, flags | CLONE_PARENT, top, pidfd, fn, arg, shared, -ECHILD };
+	char *stack;
+	long pid;
+	int rc;
+
+	rc = map_stack(&stack);
+	if (rc < 0)
+		return rc;
+	*pidfd = -1;
+	pid = pc_clone_call(CLONE_VM | CLONE_VFORK | CLONE_FILES, stack + STACK_SIZE + GUARD_SIZE, NULL, pc_join_child,
+			    &joining, NULL);
+	if (pid >= 0)
+		while (pc_sys4(__NR_wait4, pid, 0, __WALL, 0) == -EINTR)
+			;
+	munmap(stack, STACK_SIZE + GUARD_SIZE);
+	if (pid < 0)
+		return pid;
+	/* Killed amid its last call it has told nobody of the second. */
+	if (joining.pid < 0 && *pidfd >= 0)
+		return pc_process_of(*pidfd);
+	return joining.pid;
+}
+
+static long clone_in(const struct pc_join *join, unsigned long flags, void *top, int *pidfd, int (*fn)(void *), void *arg,
+		     uint32_t *shared)
+{
+	return join ? clone_joined(join, flags, top, pidfd, fn, arg, shared) :
+		      pc_clone_call(flags, top, pidfd, fn, arg, shared);
+}
+
 /* ---- Beside the host's thread -------------------------------------------------------------------------------------------- */
 
 /*
@@ -120,7 +166,8 @@ static void await_leaving(const uint32_t *shared, int pidfd)
 		pc_sys4(__NR_futex, pc_ptr(shared), FUTEX_WAIT, 1, pc_ptr(&second));
 }
 
-int pc_clone_beside(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, void (*meanwhile)(void *), void *with)
+int pc_clone_beside(const struct pc_join *join, unsigned long flags, int *pidfd, int (*fn)(void *), void *arg,
+		    void (*meanwhile)(void *), void *with)
 {
 	struct around around;
 	uint32_t shared = 1;
@@ -131,7 +178,7 @@ int pc_clone_beside(unsigned long flags, int *pidfd, int (*fn)(void *), void *ar
 	if (rc < 0)
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
-	pid = pc_clone_call(flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, &shared);
+	pid = clone_in(join, flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, &shared);
 	if (pid >= 0) {
 		meanwhile(with);
 		await_leaving(&shared, *pidfd);
@@ -176,7 +223,8 @@ static void unmap(struct pc_apart *apart)
 	*apart = (struct pc_apart) { 0 };
 }
 
-int pc_clone_apart(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, struct pc_apart *apart)
+int pc_clone_apart(const struct pc_join *join, unsigned long flags, int *pidfd, int (*fn)(void *), void *arg,
+		   struct pc_apart *apart)
 {
 	struct around around;
 	long pid;
@@ -191,7 +239,7 @@ int pc_clone_apart(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg
 		return rc;
 	}
 	apart->stack = around.stack;
-	pid = pc_clone_call(flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, apart->shared);
+	pid = clone_in(join, flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, apart->shared);
 	set_signals(&around.before, NULL);
 	if (pid < 0)
 		unmap(apart);

@@ -2,6 +2,8 @@
 #ifndef PROCAGE_LINUX_CHILD_STACK_H
 #define PROCAGE_LINUX_CHILD_STACK_H
 
+#include "../platform.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,8 +22,11 @@ int pc_clone_on_stack(unsigned long flags, int *pidfd, int (*fn)(void *), void *
 /*
  * The same, but that the calling thread does `meanwhile(with)` beside it, where the other lets it sleep. Nothing that the child
  * reads may be written there, and nothing that it writes be read. It is not called when there is no child.
+ *
+ * join: namespaces that the child is in before it makes its own, with CLONE_PIDFD; NULL: the caller's. -errno as pc_ns_join()
  */
-int pc_clone_beside(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, void (*meanwhile)(void *), void *with);
+int pc_clone_beside(const struct pc_join *join, unsigned long flags, int *pidfd, int (*fn)(void *), void *arg,
+		    void (*meanwhile)(void *), void *with);
 
 /* A child that the calling thread does not wait for. */
 struct pc_apart {
@@ -34,7 +39,8 @@ struct pc_apart {
  * The same, but that it returns at once. What `arg` points to stays until pc_apart_end(). The calling process may do meanwhile
  * what it likes, its end and fork(2) included; whoever unloads this code first calls pc_apart_end().
  */
-int pc_clone_apart(unsigned long flags, int *pidfd, int (*fn)(void *), void *arg, struct pc_apart *apart);
+int pc_clone_apart(const struct pc_join *join, unsigned long flags, int *pidfd, int (*fn)(void *), void *arg,
+		   struct pc_apart *apart);
 
 bool pc_apart_is_own(const struct pc_apart *apart);
 

@@ -81,10 +81,18 @@ static int fail(struct pc_start *start, uint32_t step, uint32_t op, int error)
 	return 127;
 }
 
-int pc_start_child(void *arg)
+static int exec_init(struct pc_start *start)
 {
 	static const char *const argv[] = { "procage-init", NULL };
 	static const char *const envp[] = { NULL };
+	int rc;
+
+	rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
+	return fail(start, PC_STEP_INIT, PC_NO_OPERATION, rc);
+}
+
+int pc_start_child(void *arg)
+{
 	struct pc_start *start = arg;
 	uint32_t op = PC_NO_OPERATION;
 	int rc;
@@ -102,6 +110,49 @@ int pc_start_child(void *arg)
 		return fail(start, PC_STEP_CLONE, op, rc);
 	if (pc_enter(start->image, PC_INIT_RULESET, &start->failed) < 0)
 		return 127;
-	rc = (int)pc_sys5(__NR_execveat, PC_INIT_SELF, pc_ptr(""), pc_ptr(argv), pc_ptr(envp), AT_EMPTY_PATH);
-	return fail(start, PC_STEP_INIT, PC_NO_OPERATION, rc);
+	return exec_init(start);
+}
+
+int pc_join_child(void *arg)
+{
+	struct pc_joining *joining = arg;
+	int rc;
+
+	rc = pc_ns_join(joining->join);
+	if (rc < 0) {
+		joining->pid = rc;
+		return 1;
+	}
+	joining->pid =
+		pc_clone_call(joining->flags, joining->stack_top, joining->pidfd, joining->fn, joining->arg, joining->shared);
+	return 0;
+}
+
+int pc_start_holder(void *arg)
+{
+	struct pc_start *start = arg;
+	int rc;
+
+	rc = place_descriptors(start);
+	if (rc < 0)
+		return fail(start, PC_STEP_INIT, PC_NO_OPERATION, rc);
+	rc = pc_ns_unshare(start->namespaces);
+	if (rc < 0)
+		return fail(start, PC_STEP_CLONE, PC_NO_OPERATION, rc);
+	rc = pc_ns_map_ids(start->image->uid, start->image->gid);
+	if (rc == 0)
+		rc = pc_net_lo_up();
+	if (rc == 0)
+		rc = pc_ns_network(start->made);
+	if (rc < 0)
+		return fail(start, PC_STEP_NAMESPACES, PC_NO_OPERATION, rc);
+	rc = pc_ns_leave_mounts();
+	if (rc < 0)
+		return fail(start, PC_STEP_MOUNTS, PC_NO_OPERATION, rc);
+	rc = pc_drop_capabilities();
+	if (rc == 0)
+		rc = pc_no_new_privs();
+	if (rc < 0)
+		return fail(start, PC_STEP_CAPABILITIES, PC_NO_OPERATION, rc);
+	return exec_init(start);
 }

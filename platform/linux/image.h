@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+struct pc_join;
+
 #define PC_IMAGE_MAGIC 0x474d4950u /* "PIMG" */
 
 /* Descriptors of the init program. 0 to 2 are the command's. */
@@ -26,7 +28,21 @@ enum {
 	PC_INIT_CGROUP = 11,	  /* its directory: where the command is cloned into */
 	PC_INIT_SELF = 12,	  /* the init program, while it is being exec'd */
 	PC_INIT_FREE = 13,
+
+	/* Of a holder, which runs nothing (init/holder.c). */
+	PC_HOLDER_HOST = PC_INIT_STATUS,   /* pidfd: readable when the host has ended */
+	PC_HOLDER_LIFE = PC_INIT_CONTROL,  /* pipe, read: its end: the host has let go */
+	PC_HOLDER_STATE = PC_INIT_RULESET, /* struct pc_hold_state, shared with the host */
 };
+
+/* How many runs use a holder's namespaces; with HOLD_GONE nobody may any more. */
+struct pc_hold_state {
+	uint32_t uses;
+	uint32_t unused;
+	uint64_t idle_since_ns; /* CLOCK_MONOTONIC; written before `uses` goes down */
+};
+
+#define PC_HOLD_GONE 0x80000000u
 
 /*
  * The ruleset is full: start the command. Before it init starts nothing. To a spare it comes with the block of the command's words
@@ -48,13 +64,14 @@ enum pc_image_flag {
 	PC_IMAGE_OWN_NETWORK = 1u << 3, /* the network namespace is the run's own, and so are abstract sockets */
 	PC_IMAGE_CGROUP = 1u << 5,	/* the command moves into a cgroup, which ends with the run */
 	PC_IMAGE_CHOSEN = 1u << 6,	/* the program is the file that the image names, or none */
+	PC_IMAGE_HOLDER = 1u << 9,	/* no run: keep the namespaces that this process is in */
 	PC_IMAGE_SPARE = 1u << 8,	/* started ahead: the command's words come later, by the control socket */
 };
 
 struct pc_image {
 	uint32_t magic, size;
 	uint32_t flags;
-	uint32_t spare_ms; /* PC_IMAGE_SPARE: how long to wait for the words */
+	uint32_t spare_ms; /* PC_IMAGE_SPARE: how long to wait for the words; PC_IMAGE_HOLDER: for a run */
 	uint32_t uid, gid;
 	uint32_t plan_offset, plan_size; /* a checked plan, 8-byte aligned */
 	/* Arrays of uint64_t offsets, 8-byte aligned; the process that uses one turns it into pointers where it stands. */
@@ -134,6 +151,21 @@ int pc_restrict_like_command(const struct pc_image *image, int ruleset_fd);
  * shared: with CLONE_CHILD_CLEARTID, the word that the kernel clears
  */
 long pc_clone_call(unsigned long flags, void *stack_top, int *pidfd, int (*fn)(void *), void *arg, uint32_t *shared);
+
+/* What a first child is told, that enters namespaces and clones the one that is wanted. */
+struct pc_joining {
+	const struct pc_join *join;
+	unsigned long flags;
+	void *stack_top;
+	int *pidfd;
+	int (*fn)(void *);
+	void *arg;
+	uint32_t *shared;
+	long pid; /* what came of it: the second child's, or -errno */
+};
+
+/* arg: a struct pc_joining. (child_start.c) [child] */
+int pc_join_child(void *arg);
 
 /*
  * The same by clone3(2), straight into the cgroup whose directory `cgroup_fd` is. Whoever moves into one later waits for every

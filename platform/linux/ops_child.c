@@ -187,6 +187,7 @@ static int enter_op(struct walk *walk, const struct pc_op *op)
 {
 	switch (op->code) {
 	case PC_OP_NAMESPACES: /* done by clone(2) itself */
+	case PC_OP_JOIN:       /* and before it */
 		return 0;
 	case PC_OP_MAP_IDS:
 		return pc_ns_map_ids(walk->image->uid, walk->image->gid);

@@ -280,6 +280,21 @@ static int try_network(struct trial *trial)
 	return (int)rc;
 }
 
+/* Its own, which is there; the way is the same. */
+static int try_join(struct trial *trial)
+{
+	long fd, rc;
+
+	trial->step = "pidfd_open";
+	fd = pc_sys2(__NR_pidfd_open, pc_sys0(__NR_getpid), 0);
+	if (fd < 0)
+		return (int)fd;
+	trial->step = "setns";
+	rc = pc_sys2(__NR_setns, fd, CLONE_NEWNET);
+	pc_sys_close((int)fd);
+	return (int)rc;
+}
+
 /* A directory to mount over: any will do, since nobody else sees it. */
 static int find_scratch(const char **scratch)
 {
@@ -486,6 +501,8 @@ static int namespace_child(void *arg)
 	settle(trial, PC_FACT_IPCNS, 0);
 	if (trial->wanted & BIT(PC_FACT_NETNS))
 		settle(trial, PC_FACT_NETNS, try_network(trial));
+	if (trial->wanted & BIT(PC_FACT_NETNS_JOIN))
+		settle(trial, PC_FACT_NETNS_JOIN, try_join(trial));
 	if (trial->wanted & BIT(PC_FACT_PIDNS))
 		settle(trial, PC_FACT_PIDNS, try_fresh_proc(trial));
 	if (trial->wanted & MOUNT_FACTS)
@@ -578,8 +595,9 @@ static void try_plain(struct pc_host *host)
 		host->landlock_abi = host->offered_abi;
 }
 
-#define NAMESPACE_FACTS \
-	(BIT(PC_FACT_USERNS) | MOUNT_FACTS | BIT(PC_FACT_NETNS) | BIT(PC_FACT_IPCNS) | BIT(PC_FACT_PIDNS) | BIT(PC_FACT_NPROC))
+#define NAMESPACE_FACTS                                                                                          \
+	(BIT(PC_FACT_USERNS) | MOUNT_FACTS | BIT(PC_FACT_NETNS) | BIT(PC_FACT_NETNS_JOIN) | BIT(PC_FACT_IPCNS) | \
+	 BIT(PC_FACT_PIDNS) | BIT(PC_FACT_NPROC))
 
 /* All in one child; what that one could not answer, one by one. */
 static void try_namespaces(struct pc_host *host)
@@ -590,7 +608,7 @@ static void try_namespaces(struct pc_host *host)
 	} groups[] = {
 		{ CLONE_NEWUSER, BIT(PC_FACT_USERNS) | BIT(PC_FACT_NPROC) },
 		{ CLONE_NEWUSER | CLONE_NEWNS, MOUNT_FACTS },
-		{ CLONE_NEWUSER | CLONE_NEWNET, BIT(PC_FACT_NETNS) },
+		{ CLONE_NEWUSER | CLONE_NEWNET, BIT(PC_FACT_NETNS) | BIT(PC_FACT_NETNS_JOIN) },
 		{ CLONE_NEWUSER | CLONE_NEWIPC, BIT(PC_FACT_IPCNS) },
 		{ CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, BIT(PC_FACT_PIDNS) },
 	};

@@ -146,8 +146,8 @@ static int build(const struct pc_plan *plan, const void *plan_bytes, size_t plan
 
 #define MADE_BY_CHILD (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-static int start(const struct pc_plan *plan, struct pc_spare *spare, int ruleset_fd, struct pc_ends *host,
-		 struct pc_ends *child)
+static int start(const struct pc_plan *plan, const struct pc_join *join, struct pc_spare *spare, int ruleset_fd,
+		 struct pc_ends *host, struct pc_ends *child)
 {
 	unsigned long flags = (unsigned long)plan->namespaces | CLONE_PIDFD | SIGCHLD;
 	cleanup_fd int image_fd = -1, init_fd = -1;
@@ -167,7 +167,8 @@ static int start(const struct pc_plan *plan, struct pc_spare *spare, int ruleset
 		.fds = { -1, -1, -1, child->status, child->control, ruleset_fd, image_fd, child->broker, child->listener, -1,
 			 -1, -1, init_fd },
 	};
-	rc = pc_clone_apart(flags & ~(unsigned long)MADE_BY_CHILD, &spare->pidfd, pc_start_child, &spare->start, &spare->apart);
+	rc = pc_clone_apart(join, flags & ~(unsigned long)MADE_BY_CHILD, &spare->pidfd, pc_start_child, &spare->start,
+			    &spare->apart);
 	if (rc < 0)
 		return rc;
 	spare->pid = rc;
@@ -176,7 +177,7 @@ static int start(const struct pc_plan *plan, struct pc_spare *spare, int ruleset
 }
 
 int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const char *directory,
-		   uint32_t wait_ms, struct pc_spare **started)
+		   const struct pc_join *join, uint32_t wait_ms, struct pc_spare **started)
 {
 	struct pc_ends host = PC_NO_ENDS, child = PC_NO_ENDS;
 	cleanup_fd int ruleset_fd = -1;
@@ -185,6 +186,8 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 
 	if (needs_words(plan))
 		return -EOPNOTSUPP;
+	if (plan->joined != (join ? join->namespaces : 0))
+		return -EINVAL;
 	spare = calloc(1, sizeof(*spare));
 	if (!spare)
 		return -ENOMEM;
@@ -195,7 +198,7 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 	if (rc == 0)
 		rc = build(plan, plan_bytes, plan_size, directory, wait_ms, spare, &ruleset_fd);
 	if (rc == 0)
-		rc = start(plan, spare, ruleset_fd, &host, &child);
+		rc = start(plan, join, spare, ruleset_fd, &host, &child);
 	pc_close_ends(&child);
 	if (rc == 0)
 		rc = pc_hold(&spare->held[HELD_STATUS], &host.status);

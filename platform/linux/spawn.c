@@ -107,16 +107,16 @@ static void fill_ruleset(void *rules)
 #define MADE_BESIDE (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* Without rules there is nothing to do beside it. */
-static int clone_child(const struct pc_plan *plan, struct pc_start *start, struct pc_ruleset_work *rules,
-		       struct pc_process *process)
+static int clone_child(const struct pc_plan *plan, const struct pc_join *join, struct pc_start *start,
+		       struct pc_ruleset_work *rules, struct pc_process *process)
 {
 	unsigned long flags = (unsigned long)plan->namespaces | CLONE_PIDFD | SIGCHLD;
 	int pid, pidfd = -1;
 
-	if (rules->fd >= 0) {
+	if (rules->fd >= 0 || join) {
 		start->namespaces = flags & MADE_BESIDE;
 		flags &= ~(unsigned long)MADE_BESIDE;
-		pid = pc_clone_beside(flags, &pidfd, pc_start_child, start, fill_ruleset, rules);
+		pid = pc_clone_beside(join, flags, &pidfd, pc_start_child, start, fill_ruleset, rules);
 	} else {
 		pc_ruleset_fill(rules);
 		pid = pc_clone_on_stack(flags, &pidfd, pc_start_child, start);
@@ -183,14 +183,25 @@ static int let_go(struct pc_start *start, const struct pc_ruleset_work *rules, i
 	return write_all(control_fd, &order, 1);
 }
 
-static int start_child(const struct pc_plan *plan, struct pc_start *start, int control_fd, struct pc_ends *ends,
-		       struct pc_process *process, struct pc_ruleset_work *rules)
+/* Which operation it was, for messages. */
+static uint32_t join_op(const struct pc_plan *plan)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].code == PC_OP_JOIN)
+			return i;
+	return PC_NO_OPERATION;
+}
+
+static int start_child(const struct pc_plan *plan, const struct pc_join *join, struct pc_start *start, int control_fd,
+		       struct pc_ends *ends, struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
 
-	rc = clone_child(plan, start, rules, process);
+	rc = clone_child(plan, join, start, rules, process);
 	if (rc < 0) {
-		start->failed = (struct pc_status) { .step = PC_STEP_CLONE, .op = PC_NO_OPERATION, .error = rc };
+		start->failed = (struct pc_status) { .step = PC_STEP_CLONE, .op = join_op(plan), .error = rc };
 		return rc;
 	}
 	rc = let_go(start, rules, control_fd);
@@ -289,13 +300,13 @@ int pc_receive_descriptors(uint32_t flags, int socket, struct pc_process *proces
 	return 0;
 }
 
-static int start(const struct pc_plan *plan, struct pc_start *start, struct pc_ends *host, struct pc_ends *child,
-		 struct pc_process *process, struct pc_ruleset_work *rules)
+static int start(const struct pc_plan *plan, const struct pc_join *join, struct pc_start *start, struct pc_ends *host,
+		 struct pc_ends *child, struct pc_process *process, struct pc_ruleset_work *rules)
 {
 	int rc;
 
 	process->status_fd = host->status;
-	rc = start_child(plan, start, host->control, child, process, rules);
+	rc = start_child(plan, join, start, host->control, child, process, rules);
 	if (rc < 0)
 		return rc;
 	rc = pc_receive_descriptors(start->image->flags, host->listener, process);
@@ -316,7 +327,7 @@ uint32_t pc_image_flags(const struct pc_plan *plan, const struct pc_command *com
 
 	if (!(plan->namespaces & CLONE_NEWPID))
 		flags |= PC_IMAGE_REAPER;
-	if (plan->namespaces & CLONE_NEWNET)
+	if ((plan->namespaces | plan->joined) & CLONE_NEWNET)
 		flags |= PC_IMAGE_OWN_NETWORK;
 	if (command->has_terminal)
 		flags |= PC_IMAGE_TERMINAL;
@@ -347,7 +358,10 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 
 	if (command->spare)
 		return pc_spare_take(command->spare, command, process, failure);
-	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
+	*failure = (struct pc_failure) { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION, .error = -EINVAL };
+	/* Without it the run would be in the host's network. */
+	if (plan->joined != (command->join ? command->join->namespaces : 0))
+		return -EINVAL;
 	rc = pc_image_build(plan, plan_bytes, plan_size, pc_image_flags(plan, command), command, &image);
 	if (rc == 0) {
 		rc = pc_ruleset_begin(image, plan, &rules);
@@ -375,7 +389,7 @@ int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_siz
 			 image_fd, child.broker, child.listener, cgroup ? pc_cgroup_procs(cgroup) : -1,
 			 cgroup ? pc_cgroup_kill(cgroup) : -1, cgroup ? pc_cgroup_directory(cgroup) : -1, init_fd },
 	};
-	rc = start(plan, &starting, &host, &child, &started, &rules);
+	rc = start(plan, command->join, &starting, &host, &child, &started, &rules);
 	if (rc < 0) {
 		*failure = (struct pc_failure) { .step = starting.failed.step, .op = starting.failed.op };
 		goto failed;

@@ -103,7 +103,7 @@ static int run(int (*child)(void *), void (*meanwhile)(void *))
 	int pid, pidfd = -1, status = -1;
 
 	done_by_child = done_meanwhile = 0;
-	pid = pc_clone_beside(CLONE_PIDFD | SIGCHLD, &pidfd, child, NULL, meanwhile, NULL);
+	pid = pc_clone_beside(NULL, CLONE_PIDFD | SIGCHLD, &pidfd, child, NULL, meanwhile, NULL);
 	if (pid < 0)
 		return -1;
 	close(pidfd);

@@ -1,5 +1,6 @@
 local fit = require("procage.fit")
 local hosts = require("spec.support.hosts")
+local hosts_room = require("procage.host")
 local mechanisms = require("procage.mechanisms")
 local profile = require("procage.profile")
 
@@ -32,6 +33,7 @@ local wishes = {
   wanting({ network = "all" }),
   wanting({ network = { ports = { 443 } } }),
   wanting({ loopback = "host" }),
+  wanting({ loopback = "policy" }),
   wanting({ read = { "/usr" } }),
   wanting({ hidden = { "/w/.env" } }),
   wanting({ ignored = { ".env" } }),
@@ -174,7 +176,7 @@ end)
 
 describe("a better host", function()
   local RANK = { enforced = 3, tightened = 2, unenforced = 1 }
-  local FLAGS = { "userns", "mountns", "netns", "ipcns", "pidns", "seccomp_filter", "seccomp_notify" }
+  local FLAGS = { "userns", "mountns", "netns", "netns_join", "ipcns", "pidns", "seccomp_filter", "seccomp_notify" }
   local TOP_ABI = 12
 
   ---@return procage.Host
@@ -294,6 +296,12 @@ describe("the clause", function()
     { "network", "full", { loopback = "host" }, "tightened", "loopback", "mediated-loopback seccomp-families" },
     { "network", "docker", { loopback = "host" }, "tightened", "loopback", "mediated-loopback seccomp-families" },
     { "network", "gvisor", { loopback = "host" }, "tightened", "loopback", "seccomp-families" },
+    { "network", "full", { loopback = "policy" }, "enforced", nil, "netns netns-join seccomp-families" },
+    { "network", "docker", { loopback = "policy" }, "tightened", "loopback", "mediated-loopback seccomp-families" },
+    { "network", "gvisor", { loopback = "policy" }, "tightened", "loopback", "seccomp-families" },
+    { "network", "full", { loopback = "policy", network = "none" }, "enforced", nil, "netns seccomp-families" },
+    { "abstract", "full", { loopback = "policy" }, "enforced", nil, "netns netns-join" },
+    { "abstract", "docker", { loopback = "policy" }, "enforced", nil, "landlock-scope-abstract" },
     { "abstract", "full", { loopback = "host" }, "enforced", nil, "landlock-scope-abstract" },
     { "network", "full", { network = { ports = { 1 } } }, "enforced", nil, "landlock-net seccomp-net-ports" },
     { "network", "debian12", { network = { ports = { 1 } } }, "tightened", "ports", "netns seccomp-families" },
@@ -365,6 +373,34 @@ describe("the clause", function()
     for _, name in ipairs({ "docker", "full" }) do
       _, fitted = rows(wanting(), hosts[name])
       assert.equal("loopback", fitted.network)
+    end
+  end)
+
+  it("a loopback that runs have in common is each run's own where they cannot enter it, and says so", function()
+    local want = wanting({ loopback = "policy" })
+    local by_clause, fitted = rows(want, hosts.full)
+    assert.equal("policy", fitted.loopback)
+    assert.matches("runs of this loaded policy", by_clause.network.effect, 1, true)
+    assert.matches("other runs", by_clause.abstract.effect, 1, true)
+
+    local poorer = hosts_room.complete(hosts.full)
+    poorer.netns_join = false
+    by_clause, fitted = rows(want, poorer)
+    assert.equal("run", fitted.loopback)
+    assert.equal("netns seccomp-families", table.concat(by_clause.network.mechanisms, " "))
+    assert.equal("tightened", by_clause.network.state)
+    assert.matches("of its own", by_clause.network.effect, 1, true)
+    assert.matches("entering of network namespaces", by_clause.network.reason, 1, true)
+    assert.equal("netns", table.concat(by_clause.abstract.mechanisms, " "))
+    assert.is_nil(by_clause.abstract.effect)
+
+    local alone, report = fit.fit(want, hosts.full, { supervisor = false })
+    assert.equal("run", alone.loopback)
+    for _, row in ipairs(report) do
+      assert.is_falsy(table.concat(row.mechanisms, " "):find("netns-join", 1, true), row.clause)
+    end
+    for _, name in ipairs({ "docker", "gvisor" }) do
+      assert.equal("run", select(2, rows(want, hosts[name])).loopback)
     end
   end)
 

@@ -40,7 +40,17 @@ static void build_small(struct plan_builder *b)
 	add_end(b);
 }
 
-/* Every operation at least once. */
+/* A user and a network namespace that are there, and mounts of its own. */
+static void build_joined(struct plan_builder *b)
+{
+	builder_init(b);
+	builder_add(b, PC_OP_NAMESPACES)->value = PC_NEW_MOUNT_NAMESPACE;
+	builder_add(b, PC_OP_JOIN)->value = NEW_USER | NEW_NET;
+	builder_add(b, PC_OP_MOUNT_PRIVATE);
+	add_end(b);
+}
+
+/* Every operation at least once, but for the one that takes the place of others. */
 static void build_full(struct plan_builder *b)
 {
 	struct pc_op *op;
@@ -334,6 +344,41 @@ static void two_namespaces(struct plan_builder *b)
 	builder_insert(b, builder_index(b, PC_OP_MAP_IDS), PC_OP_NAMESPACES)->value = NEW_USER;
 }
 
+static void join_more(struct plan_builder *b)
+{
+	builder_find(b, PC_OP_JOIN)->value |= PC_NEW_MOUNT_NAMESPACE;
+}
+
+static void join_less(struct plan_builder *b)
+{
+	builder_find(b, PC_OP_JOIN)->value = NEW_USER;
+}
+
+static void join_twice(struct plan_builder *b)
+{
+	builder_insert(b, builder_index(b, PC_OP_JOIN), PC_OP_JOIN)->value = NEW_USER | NEW_NET;
+}
+
+static void join_and_map(struct plan_builder *b)
+{
+	builder_insert(b, builder_index(b, PC_OP_MOUNT_PRIVATE), PC_OP_MAP_IDS);
+}
+
+static void join_and_make(struct plan_builder *b)
+{
+	builder_find(b, PC_OP_NAMESPACES)->value |= NEW_NET;
+}
+
+static void join_and_set_up(struct plan_builder *b)
+{
+	builder_insert(b, builder_index(b, PC_OP_MOUNT_PRIVATE), PC_OP_LO_UP);
+}
+
+static void join_without_mounts(struct plan_builder *b)
+{
+	builder_remove(b, PC_OP_NAMESPACES);
+}
+
 static void no_map(struct plan_builder *b)
 {
 	builder_remove(b, PC_OP_MAP_IDS);
@@ -458,6 +503,14 @@ static const struct refusal {
 	{ "work in namespaces that are never made", build_full, no_namespaces, "work inside namespaces that are never made" },
 	{ "namespaces made twice", build_full, two_namespaces, "an operation that may stand only once" },
 	{ "namespaces without an id map", build_full, no_map, "namespaces without an id map" },
+	{ "other namespaces joined", build_joined, join_more, "other namespaces joined than user and network" },
+	{ "a user namespace joined alone", build_joined, join_less, "other namespaces joined than user and network" },
+	{ "namespaces joined twice", build_joined, join_twice, "an operation that may stand only once" },
+	{ "ids mapped that are mapped", build_joined, join_and_map, "work inside namespaces that are never made" },
+	{ "a network joined and made", build_joined, join_and_make, "a network that is joined, and made or set up as well" },
+	{ "a network joined and set up", build_joined, join_and_set_up,
+	  "a network that is joined, and made or set up as well" },
+	{ "mounts where others have theirs", build_joined, join_without_mounts, "mounts outside a mount namespace" },
 	{ "two id maps", build_full, two_maps, "namespaces without an id map" },
 	{ "an id map without namespaces", build_small, map_without_namespaces, "work inside namespaces that are never made" },
 	{ "capabilities kept", build_small, capabilities_kept, "capabilities kept, or no_new_privs not set" },
@@ -573,6 +626,7 @@ static void test_right_plans(void)
 	build_full(&b);
 	bytes = builder_finish(&b, &size);
 	expect(pc_plan_check(bytes, size, &plan, &why, &op) == 0, "a plan with every operation is accepted", why);
+	seen[PC_OP_JOIN] = true;
 	expect(plan.namespaces == (NEW_USER | PC_NEW_MOUNT_NAMESPACE | NEW_NET), "... its namespaces are told", "");
 	expect(plan.has_landlock == 1, "... and its ruleset", "");
 	expect(plan.op_count == b.op_count && plan.text_size == b.text_size + 1, "... and its size", "");
@@ -585,6 +639,18 @@ static void test_right_plans(void)
 	expect(!pc_plan_op_path(&plan, 0), "... but not where it has none", "");
 	expect(!pc_plan_op_path(&plan, builder_index(&b, PC_OP_LANDLOCK_LATE)), "... or where it is the run's", "");
 	expect(!pc_plan_op_path(&plan, PC_NO_OPERATION), "... or of no operation", "");
+	free(bytes);
+
+	build_joined(&b);
+	bytes = builder_finish(&b, &size);
+	expect(pc_plan_check(bytes, size, &plan, &why, &op) == 0, "a plan that joins namespaces is accepted", why);
+	expect(plan.joined == (NEW_USER | NEW_NET) && plan.namespaces == PC_NEW_MOUNT_NAMESPACE, "... and they are told", "");
+	free(bytes);
+	build_joined(&b);
+	builder_find(&b, PC_OP_NAMESPACES)->value |= NEW_USER;
+	builder_insert(&b, builder_index(&b, PC_OP_MOUNT_PRIVATE), PC_OP_MAP_IDS);
+	bytes = builder_finish(&b, &size);
+	expect(pc_plan_check(bytes, size, &plan, &why, &op) == 0, "... and one that makes a user namespace inside", why);
 	free(bytes);
 
 	builder_init(&b);

@@ -76,6 +76,8 @@ local function profile_lines(fitted, config)
     network = "TCP connections to port " .. table.concat(network.ports, ", ")
   elseif network == "loopback" and fitted.loopback == "host" then
     network = "loopback, this machine's"
+  elseif network == "loopback" and fitted.loopback == "policy" then
+    network = "loopback, common to the runs of this policy"
   end
   local rows = {
     { "workspace", fitted.workspace },

@@ -23,6 +23,7 @@ local files = {
   "private_tmp",
   "private_tmp_mount",
   "netns",
+  "netns_join",
   "ipcns",
   "pidns",
   "reaper",

@@ -4,6 +4,7 @@ local core = require("procage.core")
 local command = require("procage.runner.command")
 local disk = require("procage.disk")
 local executables = require("procage.executable")
+local holders = require("procage.runner.holder")
 local later = require("procage.later")
 local path = require("procage.path")
 local private = require("procage.private")
@@ -24,9 +25,16 @@ local function is_stale(detail)
     detail.op == "tree_attach")
 end
 
+local function close(use)
+  if use then
+    use:close()
+  end
+end
+
 --- One try to start a command: what `go` (core.run or core.start) made of it, and what there was before.
 ---@param spare? procage.Spare  taken
-local function try(self, plan, cmd, cwd, found, go, spare)
+---@param use? userdata  of the policy's namespaces
+local function try(self, plan, cmd, cwd, found, go, spare, use)
   local directory, lock, code
   if spare then
     directory, lock = spare.directory, spare.lock
@@ -34,15 +42,17 @@ local function try(self, plan, cmd, cwd, found, go, spare)
     self.swept = self.swept or {}
     directory, lock, code = private.make(self.caller_env, self.swept)
     if not directory then
+      close(use)
       return nil, lock, code
     end
   end
   local begun = settle.note(self, cmd, directory, lock)
   begun.since_us = core.now_us()
   local specification = command.specification(self, cmd, cwd, directory, found)
-  specification.spare = spare and spare.handle
+  specification.spare, specification.joins = spare and spare.handle, use
   local result, why, errno, detail = go(plan, specification)
   if not result then
+    close(use)
     if spare then
       spares.drop(spare)
     elseif directory then
@@ -50,7 +60,7 @@ local function try(self, plan, cmd, cwd, found, go, spare)
     end
     return nil, why, errno, detail
   end
-  begun.result = result
+  begun.result, begun.use = result, use
   begun.pool = self.pool and self.pool:begin()
   begun.room = spare and spare.room
   return begun
@@ -67,14 +77,18 @@ function M.attempt(self, cmd, cwd, found, go)
   if not plan then
     return nil, message, code
   end
-  local spare = self.pool and spares.suit(self, cmd) and self.pool:take(plan)
-  local begun, why, errno, detail
+  local use, why, errno = holders.use(self)
+  local spare = use ~= nil and self.pool and spares.suit(self, cmd) and self.pool:take(plan, use and self.holder or nil)
+  local begun, detail
   if spare then
-    begun = try(self, plan, cmd, cwd, found, go, spare)
+    begun = try(self, plan, cmd, cwd, found, go, spare, use or nil)
+    if not begun then
+      use, why, errno = holders.use(self)
+    end
   end
   -- When the spare was none after all nothing has run; and a command that cannot be run is told of by a run of its own.
-  if not begun then
-    begun, why, errno, detail = try(self, plan, cmd, cwd, found, go)
+  if not begun and use ~= nil then
+    begun, why, errno, detail = try(self, plan, cmd, cwd, found, go, nil, use or nil)
   end
   spares.sweep()
   return begun, why, errno, detail
@@ -132,7 +146,7 @@ function M.launch(self, cmd, go)
     return nil, why, errno, detail
   end
   begun, why, errno, detail = self:attempt(cmd, cwd, found, go)
-  if not begun and is_stale(detail) then
+  if not begun and (is_stale(detail) or holders.is_lost(self, detail)) then
     self.made = nil
     begun, why, errno, detail = self:attempt(cmd, cwd, found, go)
   end
@@ -261,13 +275,14 @@ function M.prepare(self)
   return spares.start_next(self)
 end
 
---- Ends what was started ahead. Runs go on, and later ones start by themselves.
+--- Ends what was started ahead, and lets go of what the runs have in common. Runs go on, and later ones start by themselves.
 ---@param self procage.Policy
 function M.close(self)
   if self.pool then
     self.pool:close()
     self.pool = nil
   end
+  holders.close(self)
 end
 
 return M

@@ -35,8 +35,8 @@ Policy.prepare, Policy.close, Policy.__close = launch.prepare, launch.close, lau
 --- A hand-written host may claim less than this machine has, never more.
 local function check_host(given, real)
   for _, fact in ipairs({
-    "seccomp_filter", "seccomp_notify", "tcp_diag", "landlock_audit", "userns", "mountns", "netns", "ipcns", "pidns",
-    "mount_setattr", "devpts",
+    "seccomp_filter", "seccomp_notify", "tcp_diag", "landlock_audit", "userns", "mountns", "netns", "netns_join", "ipcns",
+    "pidns", "mount_setattr", "devpts",
   }) do
     if given[fact] and not real[fact] then
       return nil, ("host: %s is claimed and this machine has it not"):format(fact)

@@ -25,6 +25,7 @@ local M = {}
 ---@field lock? any
 ---@field result? any  what core made of it
 ---@field pool? procage.Spares  where it counts as a run
+---@field use? userdata  of namespaces that it has in common with other runs
 ---@field room? procage.Room  its directory, when that was made ahead
 ---@field since_us? integer
 
@@ -152,6 +153,9 @@ end
 function M.conclude(self, begun, raw)
   if begun.pool then
     begun.pool:finish()
+  end
+  if begun.use then
+    begun.use:close()
   end
   name_processes(raw, begun.executable)
   local outcome = outcomes.new(raw, self)

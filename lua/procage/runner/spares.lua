@@ -6,6 +6,7 @@
 
 local core = require("procage.core")
 local disk = require("procage.disk")
+local holders = require("procage.runner.holder")
 local list = require("procage.list")
 local path = require("procage.path")
 local private = require("procage.private")
@@ -27,6 +28,7 @@ local EOPNOTSUPP = 95
 ---@field room? procage.Room
 ---@field token integer  of the process that made it
 ---@field plan userdata
+---@field holder? userdata  whose namespaces it is in
 ---@field names string[]
 ---@field identities string
 ---@field since_us integer
@@ -194,8 +196,17 @@ function M.start_next(policy)
     return nil, "prepare: runs of this policy are not started ahead", EOPNOTSUPP
   end
   policy.swept = policy.swept or {}
-  return policy.pool:add(policy.made, policy.survey, policy.made_us, policy:needs_directory() and policy.caller_env or nil,
-    policy.swept)
+  local use, why, errno = holders.use(policy)
+  if use == nil then
+    return nil, why, errno
+  end
+  local ok, message, code = policy.pool:add(policy.made, policy.survey, policy.made_us,
+    policy:needs_directory() and policy.caller_env or nil, policy.swept, use and policy.holder or nil, use or nil)
+  -- It is no run yet: nobody would tell that one is over whose command never came.
+  if use then
+    use:close()
+  end
+  return ok, message, code
 end
 
 -- ---- Private directories ---------------------------------------------------------------------------------------------------
@@ -262,10 +273,12 @@ end
 ---@param made_us integer  when the plan was
 ---@param variables? table<string, string>  the caller's environment, where a private directory is needed
 ---@param swept table
+---@param holder? userdata  whose namespaces it is to be in
+---@param use? userdata  of that holder
 ---@return true? ok
 ---@return string? message
 ---@return integer? code
-function Pool:add(plan, survey, made_us, variables, swept)
+function Pool:add(plan, survey, made_us, variables, swept, holder, use)
   if #self.list >= math.min(self.most, self.limit) then
     return true
   end
@@ -283,7 +296,7 @@ function Pool:add(plan, survey, made_us, variables, swept)
   local now = core.now_us()
   local names = now - made_us < TICK_US and survey.every or survey.loose
   local identities = core.identities(names)
-  local handle, message, errno = core.prepare(plan, directory, self.wait_ms)
+  local handle, message, errno = core.prepare(plan, directory, self.wait_ms, use)
   if not handle then
     leave(directory, lock, core.process_token())
     return nil, message, errno
@@ -295,6 +308,7 @@ function Pool:add(plan, survey, made_us, variables, swept)
     directory = directory,
     lock = lock,
     plan = plan,
+    holder = holder,
     names = names,
     identities = identities,
     since_us = now,
@@ -305,11 +319,12 @@ end
 --- One for a run that begins now; the caller owns it. The oldest first: it is the likeliest to be ready. Whether it lives, and
 --- the host what it was, core asks when it starts.
 ---@param plan userdata
+---@param holder? userdata  whose namespaces the run is to be in
 ---@return procage.Spare?
-function Pool:take(plan)
+function Pool:take(plan, holder)
   local token, oldest_us = core.process_token(), core.now_us() - self.wait_ms * 1000
   local spare = table.remove(self.list, 1)
-  while spare and (spare.token ~= token or spare.plan ~= plan or spare.since_us < oldest_us) do
+  while spare and (spare.token ~= token or spare.plan ~= plan or spare.holder ~= holder or spare.since_us < oldest_us) do
     M.drop(spare)
     spare = table.remove(self.list, 1)
   end

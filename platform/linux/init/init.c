@@ -9,6 +9,7 @@
 #include "../broker.h"
 #include "../image.h"
 #include "../sys.h"
+#include "holder.h"
 #include "spare.h"
 
 #include <linux/fcntl.h>
@@ -518,6 +519,8 @@ void pc_init_main(void)
 	/* Nobody may trace it or look into its memory, not even a process of the same user. */
 	pc_sys_prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	init.image = map_image();
+	if (init.image->flags & PC_IMAGE_HOLDER)
+		pc_hold_namespaces(init.image);
 	rc = expect_children();
 	if (rc == 0 && init.image->flags & PC_IMAGE_REAPER)
 		rc = become_reaper(&init);
