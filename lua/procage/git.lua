@@ -16,8 +16,8 @@ local M = {}
 ---@field is_submodule? boolean  the git directory names this working tree as its own
 ---@field is_genuine boolean  a linked worktree that its repository knows: only such a one is ever granted anything
 
---- A file such as .git or commondir: a path, perhaps with a word before it, read as git reads it: up to a NUL, without the ends of
---- lines at its end, whatever else it holds. Source: read_gitfile and get_common_dir, git 2.47.
+--- A file such as .git or commondir: a path, perhaps with a word before it, read as git reads it: up to a NUL, without the ends
+--- of lines at its end, whatever else it holds. Source: read_gitfile and get_common_dir, git 2.47.
 local function read_pointer(file, keyword)
   local text = disk.read(file)
   local found = text and text:match("^[^%z]*"):gsub("[\r\n]+$", "")

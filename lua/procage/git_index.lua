@@ -274,7 +274,7 @@ end
 ---@param oid_size integer  of the repository: 20, or 32
 ---@param every? boolean  the names of all entries
 ---@return string[]? paths
----@return boolean|string is_nameless  an entry of a split index that leads elsewhere has its name in the other part; or a message
+---@return boolean|string is_nameless  one of them, in a split index, has its name in the other part; or a message
 function M.links(text, oid_size, every)
   local version, count = 0, 0
   if #text >= 12 + oid_size and text:sub(1, 4) == "DIRC" then

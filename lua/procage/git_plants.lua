@@ -77,7 +77,7 @@ local function own_links(files)
   return names
 end
 
---- PATH_MAX, with the end and what is looked for in the directory. Git enters by shorter names, and goes on where we cannot look.
+--- PATH_MAX, with the end and what is looked for in the directory. Git enters by shorter names, where we cannot look.
 local MAX_PLACE = 4096 - #"/.git" - 1
 
 --- The directories that the index of a repository enters as repositories of their own.

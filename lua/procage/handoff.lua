@@ -20,6 +20,18 @@ M.scan_depth, M.scan_directories = 4, 1024
 --- Trees that packages fill: a repository in one is a dependency's.
 local SKIPPED = { node_modules = true, target = true, vendor = true, [".git"] = true, [".venv"] = true }
 
+--- What makes a directory the root of a repository of other version control, and what in it says what is run there.
+local OTHERS = {
+  [".hg"] = { "hgrc", "hgrc-not-shared", "sharedpath" },
+  [".jj"] = { "repo/config.toml", "workspace-config.toml" },
+  [".sl"] = { "config", "sharedpath" },
+  ["_darcs"] = { "prefs" },
+  [".pijul"] = { "config" },
+}
+for name in pairs(OTHERS) do
+  SKIPPED[name] = true
+end
+
 local function looked_into(queue, count)
   local names = {}
   for i = 1, count do
@@ -55,7 +67,7 @@ function M.roots(workspace)
       roots[#roots + 1] = item.at
     end
     for _, entry in ipairs(is_bare and {} or entries) do
-      if fold(entry.name) == ".git" and item.at ~= workspace then
+      if (fold(entry.name) == ".git" or OTHERS[entry.name]) and item.at ~= workspace and roots[#roots] ~= item.at then
         roots[#roots + 1] = item.at
       elseif entry.kind == "directory" and not SKIPPED[entry.name] and item.depth < M.scan_depth then
         queue[#queue + 1] = { at = path.join(item.at, entry.name), depth = item.depth + 1 }
@@ -85,6 +97,10 @@ local function add_made(made, at, depth, watch, left)
     local name = at .. "/" .. entry.name
     if fold(entry.name) == ".git" then
       made[#made + 1] = name
+    elseif OTHERS[entry.name] then
+      for _, part in ipairs(OTHERS[entry.name]) do
+        made[#made + 1] = name .. "/" .. part
+      end
     elseif entry.kind == "directory" and not SKIPPED[entry.name] and depth < M.scan_depth and not watch.listed[name] then
       add_made(made, name, depth + 1, watch, left)
     end

@@ -101,8 +101,8 @@ local function is_allowed(shape, value)
   return shape ~= nil and value:find(shape) ~= nil
 end
 
---- The directory of a submodule names its tree: below the one that has the modules, and no other. Where a tree's `.git` file leads
---- to it, that very tree: git goes to the one that is named here, whatever file led it.
+--- The directory of a submodule names its tree: below the one that has the modules, and no other. Where a tree's `.git` file
+--- leads to it, that very tree: git goes to the one that is named here, whatever file led it.
 local function is_own_tree(directory, value, tree)
   local root = directory:match("^(.-)/%.git/modules/")
   local named = disk.resolve(path.join(directory, value))
@@ -266,6 +266,51 @@ function M.is_repository(name, open, depth)
     return is_harmless(parent, nil, open, depth or 0)
   end
   return false
+end
+
+--- Files that name the version of a tool chain, and could name a path in its place: lines that do no such thing. uv takes a
+--- word for a directory where there is one of that name, but never a number.
+local VERSION_LINES = {
+  [".tool-versions"] = { "^[%w_%-]+ +[%w%.+_%- ]+$", "^%s*#", "^$" },
+  [".python-version"] = { "^%d+[%d%.]*%a*%d*$", "^$" },
+  [".bazelversion"] = { "^%d+[%d%.]*%a*%d*$", "^$" },
+}
+VERSION_LINES[".python-versions"] = VERSION_LINES[".python-version"]
+
+--- What `hg clone` writes: comments, and where it came from.
+local function is_clone_line(line)
+  local place = line:match("^default = (%S+)$")
+  return line:find("^#") or line == "" or line == "[paths]" or place and is_place(place)
+end
+
+local MAX_SMALL = 4096
+
+local function is_small_harmless(name)
+  local base = path.basename(name)
+  local shapes = VERSION_LINES[base]
+  if not shapes and base ~= "hgrc" then
+    return false
+  end
+  local text = disk.read(name, MAX_SMALL)
+  for line in ((text or "") .. "\n"):gmatch("([^\n]*)\n") do
+    local is_known = base == "hgrc" and is_clone_line(line)
+    for _, shape in ipairs(shapes or {}) do
+      is_known = is_known or line:find(shape) ~= nil
+    end
+    if not is_known then
+      return false
+    end
+  end
+  return text ~= nil
+end
+
+--- Whether what appeared may stay: a repository in which nothing runs anything, a file that names nothing but versions or
+--- where it came from.
+---@param name string
+---@param open? fun(directory: string)
+---@return boolean
+function M.may_stay(name, open)
+  return is_small_harmless(name) or M.is_repository(name, open)
 end
 
 return M

@@ -2,7 +2,7 @@
 
 local box = require("spec.support.box")
 
---- Helpers of the plants, run where the plant is: `sub` is a repository in which nothing is odd, `evil` one that runs a program.
+--- Helpers of the plants, run where the plant is: nothing is odd in what `repository` makes, `evil` has a program run.
 local PLANTS = [[
 import hashlib, os, shutil, struct, subprocess
 DEEP = "d1/d2/d3/d4/d5/d6/evil"
@@ -115,8 +115,8 @@ describe("what a run has written for git is read as git reads it", function()
         g commit -qm x; cd ..
       done
       git init -q --object-format=sha256 r-sha && cd r-sha && echo x > a && g add a && g commit -qm x && cd ..
-      git init -q whole && cd whole && g submodule --quiet add $WS/r-status lib && g commit -qm x &&
-        git config submodule.lib.url https://example.org/x.git && git -C lib config remote.origin.url https://example.org/x.git]])
+      git init -q whole && cd whole && g submodule --quiet add $WS/r-status lib && g commit -qm x
+      git config submodule.lib.url https://example.org/x.git && git -C lib config remote.origin.url https://example.org/x.git]])
     assert.equal(0, made.status, made.stderr)
     -- A split index leaves a file of its own, which no plain repository has.
     assert.equal(1, #made.appeared)
