@@ -16,6 +16,8 @@ int luaopen_procage_core(lua_State *L)
 	pc_open_seccomp(L);
 	pc_open_mount(L);
 	pc_open_fs(L);
+	pc_open_listing(L);
+	pc_open_grants(L);
 	pc_open_path(L, false);
 	pc_open_flat(L);
 	pc_open_mask(L);

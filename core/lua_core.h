@@ -10,6 +10,8 @@ void pc_open_landlock(lua_State *L);
 void pc_open_seccomp(lua_State *L);
 void pc_open_mount(lua_State *L);
 void pc_open_fs(lua_State *L);
+void pc_open_listing(lua_State *L);
+void pc_open_grants(lua_State *L);
 void pc_open_flat(lua_State *L);
 void pc_open_mask(lua_State *L);
 void pc_open_run(lua_State *L);

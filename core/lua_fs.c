@@ -1,6 +1,7 @@
 /* Bindings: file facts, listings, moves, and the run's private directory. */
 #include "lua_check.h"
 #include "lua_core.h"
+#include "lua_listing.h"
 #include "../platform/platform.h"
 
 #include <lauxlib.h>
@@ -158,17 +159,22 @@ static void set_mark(uint64_t mark[MARK], const struct pc_file *file)
 	mark[4] = file->size;
 }
 
-/* core.mark(path) -> what tells one state of the name itself from another, as bytes: identity, times, size | nil */
-static int fs_mark(lua_State *L)
+bool pc_push_mark(lua_State *L, const char *path)
 {
 	struct pc_file file;
 	uint64_t mark[MARK];
 
-	if (pc_file_facts(pc_check_path(L, 1), false, &file) < 0)
-		return 0;
+	if (pc_file_facts(path, false, &file) < 0)
+		return false;
 	set_mark(mark, &file);
 	lua_pushlstring(L, (const char *)mark, sizeof(mark));
-	return 1;
+	return true;
+}
+
+/* core.mark(path) -> what tells one state of the name itself from another, as bytes: identity, times, size | nil */
+static int fs_mark(lua_State *L)
+{
+	return pc_push_mark(L, pc_check_path(L, 1));
 }
 
 /* The text at `index` of a list, which holds it; the stack is as it was, as a buffer wants it. */
@@ -313,132 +319,6 @@ static int fs_read_link(lua_State *L)
 		return pc_push_result(L, rc, path);
 	lua_pushstring(L, target);
 	return 1;
-}
-
-/*
- * Names are collected outside Lua and pushed afterwards: an error thrown inside the walk would leave the directory open.
- */
-struct listing {
-	char *text; /* kind, NUL, name, NUL, ... */
-	size_t size, room;
-	bool wants_directories; /* and .git, whatever it is */
-};
-
-static int collect(void *context, const char *name, const char *kind)
-{
-	struct listing *listing = context;
-	size_t kind_size = strlen(kind) + 1, name_size = strlen(name) + 1;
-	size_t need = listing->size + kind_size + name_size;
-
-	if (listing->wants_directories && strcmp(kind, "directory") != 0 && strcmp(name, ".git") != 0)
-		return 0;
-	if (need > listing->room) {
-		size_t room = need * 2;
-		char *text = realloc(listing->text, room);
-
-		if (!text)
-			return -12 /* ENOMEM */;
-		listing->text = text;
-		listing->room = room;
-	}
-	memcpy(listing->text + listing->size, kind, kind_size);
-	memcpy(listing->text + listing->size + kind_size, name, name_size);
-	listing->size = need;
-	return 0;
-}
-
-static int listing_gc(lua_State *L)
-{
-	struct listing *listing = lua_touserdata(L, 1);
-
-	free(listing->text);
-	*listing = (struct listing) { 0 };
-	return 0;
-}
-
-/* Reads what the arguments of read_dir say into a listing on the stack top; 0 or -errno. */
-static int read_listing(lua_State *L, struct listing **result)
-{
-	const char *path = pc_check_path(L, 1);
-	lua_Integer limit = luaL_optinteger(L, 2, 1000000);
-	bool wants_directories = pc_opt_boolean(L, 3);
-	struct listing *listing;
-
-	luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
-	listing = lua_newuserdatauv(L, sizeof(*listing), 0);
-	*listing = (struct listing) { .wants_directories = wants_directories };
-	if (luaL_newmetatable(L, "procage.listing")) {
-		lua_pushcfunction(L, listing_gc);
-		lua_setfield(L, -2, "__gc");
-	}
-	lua_setmetatable(L, -2);
-
-	*result = listing;
-	return pc_list_directory(path, (size_t)limit, collect, listing);
-}
-
-/* The listing's kinds, by name, on the stack top. */
-static void push_kinds(lua_State *L, const struct listing *listing)
-{
-	size_t at = 0;
-
-	lua_newtable(L);
-	while (at < listing->size) {
-		const char *kind = listing->text + at, *name = kind + strlen(kind) + 1;
-
-		lua_pushstring(L, kind);
-		lua_setfield(L, -2, name);
-		at = (size_t)(name - listing->text) + strlen(name) + 1;
-	}
-}
-
-/*
- * core.read_dir(path[, limit[, only_directories]]) -> {name = kind, ...} | nil, message, errno (E2BIG: more than limit entries)
- * only_directories leaves out all but those and .git: who looks for repositories passes thousands of files.
- */
-static int fs_read_dir(lua_State *L)
-{
-	struct listing *listing;
-	int rc = read_listing(L, &listing);
-
-	if (rc < 0)
-		return pc_push_result(L, rc, lua_tostring(L, 1));
-	push_kinds(L, listing);
-	return 1;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* core.list_dir(...) -> {name, ...}, {name = kind, ...}: as read_dir, the names in the order of their bytes | nil, message, errno */
-static int fs_list_dir(lua_State *L)
-{
-	struct listing *listing;
-	int rc = read_listing(L, &listing);
-	size_t at, count = 0, i;
-	const char **names;
-
-	if (rc < 0)
-		return pc_push_result(L, rc, lua_tostring(L, 1));
-	for (at = 0; at < listing->size; at += strlen(listing->text + at) + 1)
-		count++;
-	/* A kind and a name by turns. */
-	count /= 2;
-	names = lua_newuserdatauv(L, (count + 1) * sizeof(*names), 0);
-	for (at = 0, i = 0; i < count; i++) {
-		names[i] = listing->text + at + strlen(listing->text + at) + 1;
-		at = (size_t)(names[i] - listing->text) + strlen(names[i]) + 1;
-	}
-	qsort(names, count, sizeof(*names), compare_names);
-	lua_createtable(L, (int)count, 0);
-	for (i = 0; i < count; i++) {
-		lua_pushstring(L, names[i]);
-		lua_rawseti(L, -2, (lua_Integer)i + 1);
-	}
-	push_kinds(L, listing);
-	return 2;
 }
 
 /* Read outside Lua, freed by the collector: pushing the text may throw. */
@@ -713,8 +593,6 @@ void pc_open_fs(lua_State *L)
 		{ "create_file", fs_create_file },
 		{ "real_path", fs_real_path },
 		{ "read_link", fs_read_link },
-		{ "read_dir", fs_read_dir },
-		{ "list_dir", fs_list_dir },
 		{ "read_file", fs_read_file },
 		{ "read_some", fs_read_some },
 		{ "digest_file", fs_digest_file },

@@ -4,6 +4,7 @@
  */
 #include "lua_check.h"
 #include "lua_core.h"
+#include "lua_path.h"
 #include "lua_script.h"
 
 #include <stdbool.h>
@@ -138,18 +139,19 @@ static size_t parent_size(const char *text, size_t size)
 	return slash == text ? 1 : (size_t)(slash - text);
 }
 
-/* Adds what is above a text to the set at 2: all of it, or the nearest. */
-static void add_above(lua_State *L, const char *text, size_t size, bool is_all)
+void pc_add_above(lua_State *L, int set, const char *text, size_t size, bool is_all)
 {
 	while ((size = parent_size(text, size)) > 0) {
 		lua_pushlstring(L, text, size);
 		lua_pushvalue(L, -1);
 		/* Above one that is known everything is: hundreds of paths share a few ancestors. */
-		if (lua_rawget(L, 2) != LUA_TNIL)
+		if (lua_rawget(L, set) != LUA_TNIL) {
+			lua_pop(L, 2);
 			return;
+		}
 		lua_pop(L, 1);
 		lua_pushboolean(L, true);
-		lua_rawset(L, 2);
+		lua_rawset(L, set);
 		if (!is_all)
 			return;
 	}
@@ -167,7 +169,7 @@ static int sets_above(lua_State *L, bool is_all)
 		const char *text = lua_tolstring(L, 3, &size);
 
 		pay(L, size);
-		add_above(L, text, size, is_all);
+		pc_add_above(L, 2, text, size, is_all);
 		lua_settop(L, 2);
 	}
 	if (!lua_isnil(L, 3))
@@ -188,22 +190,30 @@ static int path_parents(lua_State *L)
 	return sets_above(L, false);
 }
 
+bool pc_push_lower(lua_State *L, const char *text, size_t size)
+{
+	luaL_Buffer buffer;
+	char *lower;
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if ((unsigned char)text[i] >= 0x80)
+			return false;
+	}
+	lower = luaL_buffinitsize(L, &buffer, size);
+	for (i = 0; i < size; i++)
+		lower[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + ('a' - 'A') : text[i]);
+	luaL_pushresultsize(&buffer, size);
+	return true;
+}
+
 /* path_lower(text) -> the text in small letters | nil: not all of it is ASCII */
 static int path_lower(lua_State *L)
 {
-	size_t size, i;
+	size_t size;
 	const char *text = check_text(L, 1, &size);
-	luaL_Buffer buffer;
-	char *lower;
 
-	lower = luaL_buffinitsize(L, &buffer, size);
-	for (i = 0; i < size; i++) {
-		if ((unsigned char)text[i] >= 0x80)
-			return 0;
-		lower[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + ('a' - 'A') : text[i]);
-	}
-	luaL_pushresultsize(&buffer, size);
-	return 1;
+	return pc_push_lower(L, text, size);
 }
 
 void pc_open_path(lua_State *L, bool is_closed)

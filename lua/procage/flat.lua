@@ -110,12 +110,12 @@ function Flat:add(name, op)
   self.count = self.count + 1
 end
 
---- Landlock rules, of which a plan has hundreds; as Flat:add("landlock_path") for each, but equal texts are not looked for.
+--- Landlock rules, of which a plan has hundreds; as Flat:add("landlock_path") for each path, but equal texts stand twice.
 ---@param rules procage.Rule[]
 function Flat:rules(rules)
-  local ops, texts = core.flat_rules(rules, self.size)
+  local ops, texts, count = core.flat_rules(rules, self.size)
   self.ops[#self.ops + 1], self.text[#self.text + 1] = ops, texts
-  self.count, self.size = self.count + #rules, self.size + #texts
+  self.count, self.size = self.count + count, self.size + #texts
 end
 
 ---@param is_unconfined? boolean  says on purpose that nothing is confined

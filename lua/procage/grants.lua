@@ -4,16 +4,16 @@
 --- siblings of each directory above it, and never the directory itself: it holds for a name that appears or is replaced later,
 --- since nothing grants it. Only listing is granted at the top, or `ls /` would fail.
 
+local core = require("procage.core")
 local disk = require("procage.disk")
 local fold = require("procage.fold")
 local path = require("procage.path")
 
 local M = {}
 
-local find = string.find
-
+--- One for hundreds of paths: those that a directory holds have the same rights.
 ---@class procage.Rule
----@field path string|table  a path, or a text of the run
+---@field paths (string|table)[]  each a path, or a text of the run
 ---@field access integer
 ---@field optional? boolean  a path that is gone is skipped
 
@@ -40,17 +40,6 @@ end
 
 --- Devices that harm nobody. tty is the session's own terminal, and a run's session starts without one.
 M.devices = { "null", "zero", "full", "random", "urandom", "tty" }
-
---- Copies of a hidden file that editors and tools leave beside it: .netrc~, credentials.bak, .npmrc.1234.
-local function is_copy(name, hidden_names)
-  for _, hidden in ipairs(hidden_names) do
-    -- Most begin otherwise: a search for the beginning alone makes no text.
-    if #name > #hidden and find(name, hidden, 1, true) == 1 and name:sub(#hidden + 1, #hidden + 1):match("[%.~#%-_]") then
-      return true
-    end
-  end
-  return false
-end
 
 --- By name, folded: on a volume that folds letter case the kernel calls a file as whoever asked first spelled it, and a listing
 --- as it was made (ext4).
@@ -90,17 +79,30 @@ local function known_names(denied)
   return denied.known
 end
 
+--- The names that are known in a directory, where there is something at them.
+---@param denied procage.Denied
+---@param tree string
+---@return string[] names
+---@return table<string, string> kinds
+local function names_known(denied, tree)
+  local names, kinds = {}, {}
+  for _, name in ipairs(known_names(denied)[tree] or {}) do
+    kinds[name] = disk.kind(path.join(tree, name))
+    names[#names + 1] = kinds[name] and name or nil
+  end
+  return names, kinds
+end
+
 ---@param denied string[]  resolved, as the hidden ones
 ---@param hidden procage.Hidden[]
 ---@param visible string[]
 ---@return procage.Denied
 function M.index(denied, hidden, visible)
-  local folded, exact = {}, {}
-  for i, name in ipairs(denied) do
-    folded[i] = fold(name)
-    exact[folded[i]] = true
+  local exact, above = core.denied_index(denied, fold)
+  local result = { exact = exact, above = above, files = {}, names = { denied, visible }, fold = fold }
+  function result.known(tree)
+    return names_known(result, tree)
   end
-  local result = { exact = exact, above = path.holding(folded), files = {}, names = { denied, visible } }
   for _, entry in ipairs(hidden) do
     if entry.kind == "file" then
       local parent = path.parent(entry.path)
@@ -120,51 +122,39 @@ function M.entries_of(denied, tree)
   if not message then
     return listed, listed_kinds
   end
-  local names, kinds = {}, {}
-  for _, name in ipairs(known_names(denied)[tree] or {}) do
-    kinds[name] = disk.kind(path.join(tree, name))
-    names[#names + 1] = kinds[name] and name or nil
-  end
-  return names, kinds
+  return names_known(denied, tree)
 end
 
---- Whether a name in a directory looks like a copy of a hidden file there.
+--- Whether a name in a directory looks like a copy of a hidden file there, as editors and tools leave them beside it: .netrc~,
+--- credentials.bak, .npmrc.1234.
 ---@param denied procage.Denied
 ---@param directory string
 ---@param name string
 ---@return boolean
 function M.is_copy_of_hidden(denied, directory, name)
   local files = denied.files[directory]
-  return files ~= nil and is_copy(name, files)
+  return files ~= nil and core.is_copy(name, files)
 end
 
-local GRANTED = { file = true, directory = true, socket = true }
+--- Grants a tree: listing at its top, and each path in it but for what is denied.
+local function add_tree(rules, denied, tree, rights, stamps)
+  rules[#rules + 1] = { paths = { tree }, access = rights.list, optional = tree ~= "/" }
+  local paths = {}
+  core.granted(tree, denied, paths, stamps)
+  rules[#rules + 1] = { paths = paths, access = rights.read, optional = true }
+end
 
---- Grants `tree` but for what is denied in it.
-local function expand(rules, denied, tree, access, stamps)
-  local spelled = fold(tree)
-  if denied.exact[spelled] then
-    return
-  elseif not denied.above[spelled] then
-    rules[#rules + 1] = { path = tree, access = access, optional = true }
-    return
-  end
-  stamps[tree] = disk.mark(tree)
-  local prefix, hidden_files = tree == "/" and "/" or tree .. "/", denied.files[tree]
-  local names, kinds = M.entries_of(denied, tree)
-  for _, name in ipairs(names) do
-    local child = prefix .. name
-    local child_spelled = fold(child)
-    -- A link needs no rule, and a rule on one would be a rule on what it leads to, hidden or not.
-    if not GRANTED[kinds[name]] or hidden_files and is_copy(name, hidden_files) then
-      goto continue
-    elseif denied.above[child_spelled] or denied.exact[child_spelled] then
-      expand(rules, denied, child, access, stamps)
-    else
-      rules[#rules + 1] = { path = child, access = access, optional = true }
+--- Each path with its rights, for who looks at one.
+---@param rules procage.Rule[]
+---@return { path: string|table, access: integer }[]
+function M.each(rules)
+  local list = {}
+  for _, rule in ipairs(rules) do
+    for _, name in ipairs(rule.paths) do
+      list[#list + 1] = { path = name, access = rule.access }
     end
-    ::continue::
   end
+  return list
 end
 
 --- Every rule that is made in the host, before the clone.
@@ -188,29 +178,24 @@ function M.rules(profile, survey, rights, has_mounts)
   local everywhere = M.index(closed, survey.hidden, survey.visible)
   local trees = profile.read == "all" and { "/" } or profile.read
   for _, tree in ipairs(trees) do
-    rules[#rules + 1] = { path = tree, access = rights.list, optional = tree ~= "/" }
-    expand(rules, everywhere, tree, rights.read, survey.stamps)
+    add_tree(rules, everywhere, tree, rights, survey.stamps)
+  end
+  for _, tree in ipairs(survey.read) do
+    add_tree(rules, everywhere, tree, rights, survey.stamps)
   end
   local only_hidden = #survey.put_back > 0 and M.index(hidden, survey.hidden, survey.visible)
-  for _, tree in ipairs(survey.read) do
-    rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
-    expand(rules, everywhere, tree, rights.read, survey.stamps)
-  end
   for _, tree in ipairs(survey.put_back) do
-    rules[#rules + 1] = { path = tree, access = rights.list, optional = true }
-    expand(rules, only_hidden, tree, rights.read, survey.stamps)
+    add_tree(rules, only_hidden, tree, rights, survey.stamps)
   end
-  for _, name in ipairs(M.devices) do
-    rules[#rules + 1] = { path = "/dev/" .. name, access = rights.device, optional = true }
+  local devices = {}
+  for i, name in ipairs(M.devices) do
+    devices[i] = "/dev/" .. name
   end
-  for _, tree in ipairs(survey.write) do
-    rules[#rules + 1] = { path = tree, access = rights.write & ~rights.unix }
-  end
+  rules[#rules + 1] = { paths = devices, access = rights.device, optional = true }
+  rules[#rules + 1] = { paths = survey.write, access = rights.write & ~rights.unix }
   -- Sockets that the run binds itself it reaches anyway; in a shared temporary directory it does not reach those of others.
   for _, reachable in ipairs(rights.unix ~= 0 and { survey.reach, profile.sockets } or {}) do
-    for _, tree in ipairs(reachable) do
-      rules[#rules + 1] = { path = tree, access = rights.unix, optional = true }
-    end
+    rules[#rules + 1] = { paths = reachable, access = rights.unix, optional = true }
   end
   return rules
 end

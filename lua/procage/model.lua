@@ -23,7 +23,7 @@ local tree = require("procage.tree")
 ---@field fitted procage.Profile
 ---@field uses table<string, boolean>  mechanisms
 ---@field survey procage.Survey
----@field rules? procage.Rule[]  Landlock's; nil: files are held without it
+---@field rules? { path: string, access: integer }[]  Landlock's; nil: files are held without it
 ---@field rights table
 ---@field masks string[]  what an empty mount lies over
 ---@field private_tmp boolean  whether /tmp is the run's own
@@ -85,7 +85,7 @@ function M.view(fitted, host, survey, report)
     uses = uses,
     survey = survey,
     rights = rights,
-    rules = uses["landlock-fs"] and grants.rules(fitted, survey, rights, uses["pidns"]) or nil,
+    rules = uses["landlock-fs"] and grants.each(grants.rules(fitted, survey, rights, uses["pidns"])) or nil,
     masks = masks,
     private_tmp = uses["private-tmp-mount"] or false,
     moves_handoff = true,

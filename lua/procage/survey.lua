@@ -121,12 +121,17 @@ local function granted(survey, profile)
   return trees
 end
 
+--- The kernel makes the links in these, and to nothing of anybody's.
+local KERNEL_TREES = { "/proc", "/sys" }
+
 --- A hidden directory of links (stow, chezmoi, home-manager) holds names alone: what they lead to in a home is hidden too. Not
 --- what lies in a writable tree, where somebody works on it, nor a program of the system.
 local function hide_linked(survey, hiding, context)
   for i = 1, #survey.hidden do
     local entry = survey.hidden[i]
-    for _, target in ipairs(entry.kind == "directory" and context and context.home and led_out(entry.path) or {}) do
+    local is_looked_into = entry.kind == "directory" and context and context.home
+      and not path.resolved_tree_of(entry.path, KERNEL_TREES)
+    for _, target in ipairs(is_looked_into and led_out(entry.path) or {}) do
       local is_credential = path.is_beneath(target, context.home) and not hiding.holders[target]
         and not path.resolved_tree_of(target, survey.write)
       if is_credential and not hiding.seen[target] then

@@ -136,7 +136,7 @@ int pc_read_link(const char *path, char *target)
 	return 0;
 }
 
-static const char *kind_of_entry(int at, const struct dirent *entry)
+static const char *kind_of_entry(int at, const struct dirent64 *entry)
 {
 	struct stat st;
 
@@ -148,35 +148,38 @@ static const char *kind_of_entry(int at, const struct dirent *entry)
 	return kind_of(st.st_mode);
 }
 
+/* What one getdents64 gives takes a page or two of the stack; readdir would ask for facts and memory besides. */
+#define LISTED_AT_ONCE 16384
+
 int pc_list_directory(const char *path, size_t limit, int (*each)(void *, const char *, const char *), void *context)
 {
-	struct dirent *entry;
+	union {
+		struct dirent64 entry;
+		char bytes[LISTED_AT_ONCE];
+	} block;
+	cleanup_fd int fd = -1;
 	size_t count = 0;
-	DIR *list;
-	int fd, rc = 0;
 
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	list = fdopendir(fd);
-	if (!list) {
-		rc = -errno;
-		close(fd);
-		return rc;
-	}
-	while (rc == 0) {
-		errno = 0;
-		entry = readdir(list);
-		if (!entry) {
-			rc = -errno;
-			break;
+	for (;;) {
+		ssize_t at, size = getdents64(fd, &block, sizeof(block));
+
+		if (size <= 0)
+			return size < 0 ? -errno : 0;
+		for (at = 0; at < size;) {
+			const struct dirent64 *entry = (const void *)(block.bytes + at);
+			int rc;
+
+			at += entry->d_reclen;
+			if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+				continue;
+			rc = ++count > limit ? -E2BIG : each(context, entry->d_name, kind_of_entry(fd, entry));
+			if (rc != 0)
+				return rc;
 		}
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		rc = ++count > limit ? -E2BIG : each(context, entry->d_name, kind_of_entry(fd, entry));
 	}
-	closedir(list);
-	return rc;
 }
 
 /* The directory that holds `path`, opened without following a link, and the name in it. */

@@ -82,16 +82,19 @@ end)
 describe("rules in a flat plan", function()
   it("are what each is by itself", function()
     local rules = {
-      { path = "/a", access = 3, optional = true },
-      { path = flat.run_text.tmp, access = 1 << 13 },
-      { path = "/bc", access = 0 },
+      { paths = { "/a", "/a/b" }, access = 3, optional = true },
+      { paths = { flat.run_text.tmp }, access = 1 << 13 },
+      { paths = {}, access = 7 },
+      { paths = { "/bc" }, access = 0 },
     }
     local one, many = flat.new(), flat.new()
     for _, out in ipairs({ one, many }) do
       out:add("proc", { a = "/proc" })
     end
     for _, rule in ipairs(rules) do
-      one:add("landlock_path", { a = rule.path, value = rule.access, optional = rule.optional })
+      for _, name in ipairs(rule.paths) do
+        one:add("landlock_path", { a = name, value = rule.access, optional = rule.optional })
+      end
     end
     many:rules(rules)
     assert.equal(one:encode(), many:encode())
@@ -100,7 +103,7 @@ describe("rules in a flat plan", function()
   it("have no NUL byte in a path", function()
     for _, bad in ipairs({ "/a\0b", "\0", 5 }) do
       assert.has_error(function()
-        flat.new():rules({ { path = "/good", access = 1 }, { path = bad, access = 1 } })
+        flat.new():rules({ { paths = { "/good" }, access = 1 }, { paths = { "/good", bad }, access = 1 } })
       end)
     end
   end)
