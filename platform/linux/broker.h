@@ -5,6 +5,10 @@
  * One datagram a request on a SOCK_SEQPACKET pair, with the socket and, for a relative path, the caller's working directory as
  * descriptors; one datagram a reply, in any order. Requests are begun in the order in which they come.
  *
+ * A socket that is no Unix one comes in a datagram before it (PC_BROKER_TAKE). Who closes the last descriptor of a TCP socket waits
+ * for as long as its SO_LINGER says, and the run decides when it gives up its own: so the supervisor closes its copy while one of
+ * the broker's is sure to be there, and the broker waits, if somebody has to.
+ *
  * A guard is a socket of the broker's that is bound where one of the run listens, and does not share: as long as it is there
  * nobody else can listen there, whatever the run does with its own.
  */
@@ -23,6 +27,8 @@ enum pc_broker_op {
 	PC_BROKER_BIND,	   /* argument: the caller's umask, for a path; is_patient: who is in the way is about to go */
 	PC_BROKER_LISTEN,  /* argument: the backlog; guard: to be set up there */
 	PC_BROKER_RELEASE, /* guard: to be given up; no reply */
+	PC_BROKER_TAKE,	   /* the descriptors of the request that follows, which the supervisor has closed by then; no reply */
+	PC_BROKER_DROP,	   /* what was taken is for nothing; no reply */
 };
 
 struct pc_broker_request {
@@ -31,7 +37,8 @@ struct pc_broker_request {
 	uint32_t argument;
 	uint32_t guard; /* PC_BROKER_NO_GUARD: none */
 	uint32_t is_patient;
-	uint32_t address_size, unused;
+	uint32_t address_size;
+	uint32_t is_taken; /* its descriptors came before it */
 	unsigned char address[PC_BROKER_ADDRESS];
 };
 

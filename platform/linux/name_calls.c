@@ -98,6 +98,22 @@ static int open_link(uint32_t tid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * What a descriptor of the caller's is of, and not a copy of it: to close the last of a socket's may take as long as the caller likes
+ * (SO_LINGER), and for a name nothing else is needed.
+ */
+static int open_described(uint32_t tid, int number)
+{
+	char name[16];
+	int fd;
+
+	if (number < 0)
+		return -EBADF;
+	snprintf(name, sizeof(name), "fd/%d", number);
+	fd = open_link(tid, name);
+	return fd == -ENOENT ? -EBADF : fd;
+}
+
 static int magic_directory(uint32_t tid, const char *name, const char **rest)
 {
 	bool is_cwd = strncmp(name, "cwd/", 4) == 0;
@@ -123,7 +139,7 @@ static int magic_start(uint32_t tid, const char *path, const char **rest)
 	for (i = 0; i < 3; i++) {
 		*rest = path + strlen(streams[i]);
 		if (strncmp(path, streams[i], strlen(streams[i])) == 0 && **rest == '\0')
-			return pc_caller_descriptor(tid, (int)i);
+			return open_described(tid, (int)i);
 	}
 	for (i = 0; i < 2; i++)
 		if (strncmp(path, selves[i], strlen(selves[i])) == 0)
@@ -137,14 +153,14 @@ static int magic_start(uint32_t tid, const char *path, const char **rest)
 	else
 		return -1;
 	number = number_at(name, rest);
-	return number < 0 ? -1 : pc_caller_descriptor(tid, number);
+	return number < 0 ? -1 : open_described(tid, number);
 }
 
 static int directory_of(const struct seccomp_notif *request, int8_t at)
 {
 	int directory = at < 0 ? AT_FDCWD : (int)request->data.args[at];
 
-	return directory == AT_FDCWD ? pc_caller_directory(request->pid) : pc_caller_descriptor(request->pid, directory);
+	return directory == AT_FDCWD ? pc_caller_directory(request->pid) : open_described(request->pid, directory);
 }
 
 /* What /proc/pid/status alone tells. */
@@ -272,7 +288,7 @@ static int send_room(int broker_fd, const struct pc_names_request *room, const i
 /* A descriptor and no name. */
 static int read_object(const struct seccomp_notif *request, int8_t at, struct pc_names_request *room, int descriptors[2])
 {
-	int fd = pc_caller_descriptor(request->pid, (int)request->data.args[at]);
+	int fd = open_described(request->pid, (int)request->data.args[at]);
 
 	if (fd < 0)
 		return fd;

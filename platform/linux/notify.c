@@ -31,6 +31,9 @@
 /* Connections under way at once; one more is refused. A run that waits on so many has other worries. */
 #define MAX_PENDING 4096
 
+/* Sockets that the broker could not be given. One more, and there is no broker. */
+#define MAX_KEPT 16
+
 struct pending {
 	uint64_t id;
 	uint32_t pair_pid; /* not 0: a pair is on its way, to be told at pair_at */
@@ -51,6 +54,8 @@ struct pc_notify {
 	size_t request_size;
 	struct pending *pending;
 	size_t pending_count, pending_room;
+	int kept[MAX_KEPT]; /* sockets of the run, which are not to be closed here while it lives */
+	size_t kept_count;
 	struct pc_loopback *loopback; /* NULL: no address of the internet is judged */
 	struct pc_denials denials;
 	struct pc_observer *observer;	  /* NULL: nobody looks */
@@ -159,6 +164,88 @@ static int send_request(const struct pc_notify *notify, const struct pc_broker_r
 	if (sendmsg(notify->broker_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return -errno;
 	return 0;
+}
+
+/*
+ * Whether to close it takes no time, whoever has the last one: so it is with Unix sockets. That of a TCP socket waits until all is
+ * sent, for as long as SO_LINGER says, and the caller may give up its own at any moment. Source: socket(7), SO_LINGER.
+ */
+static bool closes_at_once(int fd)
+{
+	int domain;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
+static void lose_broker(struct pc_notify *notify);
+
+/* 0: the broker has them, and this process has not. */
+static int give_to_broker(const struct pc_notify *notify, int *socket, int directory)
+{
+	const struct pc_broker_request take = { .op = PC_BROKER_TAKE, .guard = PC_BROKER_NO_GUARD };
+	int rc = send_request(notify, &take, *socket, directory);
+
+	if (rc == 0)
+		close(pc_take_fd(socket));
+	return rc;
+}
+
+/* The same of a socket that nothing is to be done with. If the second word does not arrive, the next PC_BROKER_TAKE says as much. */
+static int drop_in_broker(const struct pc_notify *notify, int *socket)
+{
+	const struct pc_broker_request drop = { .op = PC_BROKER_DROP, .guard = PC_BROKER_NO_GUARD, .is_taken = 1 };
+	int rc = give_to_broker(notify, socket, -1);
+
+	if (rc == 0)
+		send_request(notify, &drop, -1, -1);
+	return rc;
+}
+
+/* Gets rid of a socket of the run's. */
+static void drop_socket(struct pc_notify *notify, int *socket)
+{
+	if (*socket < 0)
+		return;
+	if (closes_at_once(*socket)) {
+		close(pc_take_fd(socket));
+		return;
+	}
+	while (notify->kept_count && drop_in_broker(notify, &notify->kept[notify->kept_count - 1]) == 0)
+		notify->kept_count--;
+	drop_in_broker(notify, socket);
+	if (*socket < 0)
+		return;
+	notify->kept[notify->kept_count++] = pc_take_fd(socket);
+	if (notify->kept_count == MAX_KEPT && notify->broker_fd >= 0)
+		lose_broker(notify);
+}
+
+/* Once the run is dead: nobody changes it any more. */
+static void close_kept(struct pc_notify *notify)
+{
+	static const struct linger none;
+
+	while (notify->kept_count) {
+		int fd = notify->kept[--notify->kept_count];
+
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+		close(fd);
+	}
+}
+
+/* A request about a socket of the run's, of which no copy is left here. */
+static int send_with_socket(struct pc_notify *notify, struct pc_broker_request *to, int *socket, int directory)
+{
+	int rc;
+
+	if (closes_at_once(*socket))
+		return send_request(notify, to, *socket, directory);
+	rc = give_to_broker(notify, socket, directory);
+	if (rc < 0)
+		return rc;
+	to->is_taken = 1;
+	return send_request(notify, to, -1, -1);
 }
 
 static struct pending *add_pending(struct pc_notify *notify)
@@ -292,13 +379,13 @@ static int judge(struct pc_notify *notify, const struct seccomp_notif *request, 
 	return rc;
 }
 
-static int pass_on(struct pc_notify *notify, const struct seccomp_notif *request, const struct pc_broker_request *to,
-		   int socket, int directory, const struct pc_loopback_note *note, const struct pc_denial *denial)
+static int pass_on(struct pc_notify *notify, const struct seccomp_notif *request, struct pc_broker_request *to, int *socket,
+		   int directory, const struct pc_loopback_note *note, const struct pc_denial *denial)
 {
 	struct pending *pending = add_pending(notify);
 	int rc;
 
-	rc = pending ? send_request(notify, to, socket, directory) : -EAGAIN;
+	rc = pending ? send_with_socket(notify, to, socket, directory) : -EAGAIN;
 	if (rc < 0) {
 		if (notify->loopback)
 			pc_loopback_settle(notify->loopback, note, NULL);
@@ -309,12 +396,27 @@ static int pass_on(struct pc_notify *notify, const struct seccomp_notif *request
 	return 0;
 }
 
+static int mediate_socket(struct pc_notify *notify, const struct seccomp_notif *request, struct pc_broker_request *to,
+			  int *socket, struct pc_denial *denial)
+{
+	struct pc_loopback_note note = { 0 };
+	cleanup_fd int directory = -1;
+	int rc;
+
+	rc = read_surroundings(request, to, &directory);
+	if (rc < 0)
+		return rc;
+	/* What was copied may have been another process's, if the caller died and its number was given anew. */
+	if (!is_alive(notify, request->id))
+		return -ESRCH;
+	rc = judge(notify, request, *socket, to, &note, denial);
+	return rc < 0 ? rc : pass_on(notify, request, to, socket, directory, &note, denial);
+}
+
 static int mediate(struct pc_notify *notify, const struct seccomp_notif *request, struct pc_denial *denial)
 {
 	struct pc_broker_request to;
-	struct pc_loopback_note note = { 0 };
-	cleanup_fd int socket = -1, directory = -1;
-	int rc;
+	int socket, rc;
 
 	if (notify->broker_fd < 0)
 		return -EACCES;
@@ -324,14 +426,9 @@ static int mediate(struct pc_notify *notify, const struct seccomp_notif *request
 	socket = pc_caller_descriptor(request->pid, (int)request->data.args[0]);
 	if (socket < 0)
 		return socket;
-	rc = read_surroundings(request, &to, &directory);
-	if (rc < 0)
-		return rc;
-	/* What was copied may have been another process's, if the caller died and its number was given anew. */
-	if (!is_alive(notify, request->id))
-		return -ESRCH;
-	rc = judge(notify, request, socket, &to, &note, denial);
-	return rc < 0 ? rc : pass_on(notify, request, &to, socket, directory, &note, denial);
+	rc = mediate_socket(notify, request, &to, &socket, denial);
+	drop_socket(notify, &socket);
+	return rc;
 }
 
 /*
@@ -610,6 +707,7 @@ void pc_notify_close(struct pc_notify *notify, struct pc_result *result)
 		close(notify->listener_fd);
 	if (notify->broker_fd >= 0)
 		close(notify->broker_fd);
+	close_kept(notify);
 	pc_loopback_close(notify->loopback);
 	free(notify->request);
 	free(notify->pending);

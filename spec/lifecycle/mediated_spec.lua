@@ -298,3 +298,77 @@ describe("a run inside a run", function()
     end
   end)
 end)
+
+--- Connects, fills the connection, and is killed in the middle of a call about it: whoever has the last descriptor waits until
+--- all is sent, which nobody reads, or until SO_LINGER is over.
+local LINGER = [[
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct sockaddr_in server, nobody;
+
+static int fill(void)
+{
+	static const char bytes[65536];
+	const struct linger linger = { 1, 12 };
+	int s = socket(AF_INET, SOCK_STREAM, 0), small = 4096;
+
+	setsockopt(s, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	if (connect(s, (struct sockaddr *)&server, sizeof(server)) < 0)
+		exit(0);
+	fcntl(s, F_SETFL, O_NONBLOCK);
+	while (write(s, bytes, sizeof(bytes)) > 0)
+		;
+	setsockopt(s, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	return s;
+}
+
+int main(void)
+{
+	int l = socket(AF_INET, SOCK_STREAM, 0), small = 4096, i;
+	socklen_t size = sizeof(server);
+
+	server.sin_family = nobody.sin_family = AF_INET;
+	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	nobody.sin_addr.s_addr = htonl(0x0a000001);
+	setsockopt(l, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	if (bind(l, (struct sockaddr *)&server, size) < 0 || listen(l, 4096) < 0)
+		return 3;
+	getsockname(l, (struct sockaddr *)&server, &size);
+	puts("up");
+	fflush(stdout);
+	for (i = 0;; i++) {
+		const struct timespec moment = { 0, 20000 + i * 1337 % 200000 };
+		int s = fill();
+		pid_t child = fork();
+
+		while (child == 0)
+			connect(s, (struct sockaddr *)&nobody, sizeof(nobody));
+		close(s);
+		nanosleep(&moment, NULL);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+}
+]]
+
+describe("a connection that lingers", function()
+  it("holds up neither the deadline nor the host", function()
+    local b <close> = box.new()
+    local program = b:compile(LINGER)
+    local control = b:run_unconfined({ program }, { timeout_ms = 1000 })
+    assert.equal("up\n", control.stdout, control.stderr)
+    local outcome = b:run({ program }, { timeout_ms = 2500 })
+    assert.is_true(outcome.duration_ms < 8000, outcome.duration_ms .. " ms")
+    if outcome.stdout == "up\n" then
+      assert.is_true(outcome.timed_out or outcome.status == 0, outcome.stderr)
+    end
+  end)
+end)

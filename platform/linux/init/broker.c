@@ -518,6 +518,36 @@ static bool is_about_names(const struct job *job, long size)
 	return size >= (long)PC_NAMES_HEADER && job->names.magic == PC_NAMES_MAGIC;
 }
 
+/* What came with a PC_BROKER_TAKE, until the request that it is for. */
+static int taken[2] = { -1, -1 };
+
+static void close_both(int socket, int directory)
+{
+	if (socket >= 0)
+		pc_sys_close(socket);
+	if (directory >= 0)
+		pc_sys_close(directory);
+}
+
+/* True: there is nothing to answer yet, or at all. */
+static bool take(struct job *job)
+{
+	if (job->request.op == PC_BROKER_TAKE) {
+		close_both(taken[0], taken[1]);
+		taken[0] = job->socket;
+		taken[1] = job->directory;
+		job->socket = job->directory = -1;
+		return true;
+	}
+	if (job->request.is_taken) {
+		close_both(job->socket, job->directory);
+		job->socket = taken[0];
+		job->directory = taken[1];
+		taken[0] = taken[1] = -1;
+	}
+	return job->request.op == PC_BROKER_DROP;
+}
+
 static void answer_names(const struct pc_image *image, int fd, const struct job *job, long size)
 {
 	const int descriptors[2] = { job->socket, job->directory };
@@ -541,11 +571,8 @@ void pc_broker_main(const struct pc_image *image, int requests_fd)
 			pc_sys_exit(0);
 		if (is_about_names(&job, rc))
 			answer_names(image, requests_fd, &job, rc);
-		else if (rc == (long)sizeof(job.request) && !answer_here(image, requests_fd, &job))
+		else if (rc == (long)sizeof(job.request) && !take(&job) && !answer_here(image, requests_fd, &job))
 			answer_in_child(image, requests_fd, &job);
-		if (job.socket >= 0)
-			pc_sys_close(job.socket);
-		if (job.directory >= 0)
-			pc_sys_close(job.directory);
+		close_both(job.socket, job.directory);
 	}
 }
