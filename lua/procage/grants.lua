@@ -48,7 +48,7 @@ M.devices = { "null", "zero", "full", "random", "urandom", "tty" }
 ---@field above table<string, boolean>  directories with something denied in them
 ---@field files table<string, string[]>  directory -> names of hidden files in it
 ---@field names string[][]  lists of paths that are known
----@field known? table<string, string[]>  directory -> names in it that are known without listing it
+---@field by_directory? table<string, string[]>  directory -> names in it that are known without listing it
 
 --- Notes `name` and what lies above it as known.
 local function know(known, is_known, name)
@@ -67,16 +67,16 @@ end
 ---@param denied procage.Denied
 ---@return table<string, string[]>
 local function known_names(denied)
-  if not denied.known then
+  if not denied.by_directory then
     local known, is_known = {}, {}
     for _, list in ipairs(denied.names) do
       for _, name in ipairs(list) do
         know(known, is_known, path.normalise(name))
       end
     end
-    denied.known = known
+    denied.by_directory = known
   end
-  return denied.known
+  return denied.by_directory
 end
 
 --- The names that are known in a directory, where there is something at them.
