@@ -58,6 +58,13 @@ local STARTS = {
   { name = "run, a PID namespace too, network all", policy = "speccoder", config = '{"network":"all"}', budget = 1.6 },
   { name = "run, default policy", policy = "speccoder", budget = 1.6, budget_bwrap = 0.25, weighs = true },
   {
+    name = "run, default policy, loopback of the policy",
+    policy = "speccoder",
+    config = '{"loopback":"policy"}',
+    budget = 1.6,
+    budget_bwrap = 0.25,
+  },
+  {
     name = "run, Landlock and seccomp alone, prepared",
     policy = "speccoder",
     without = NAMESPACES,
@@ -72,6 +79,14 @@ local STARTS = {
     budget = 1.6,
     budget_bwrap = 0.25,
     weighs = true,
+  },
+  {
+    name = "run, default policy, loopback of the policy, prepared",
+    policy = "speccoder",
+    config = '{"loopback":"policy"}',
+    is_prepared = true,
+    budget = 1.6,
+    budget_bwrap = 0.25,
   },
   {
     name = "procage-lua run",
