@@ -47,7 +47,8 @@ local function read_value(text, at)
     i = i + 1
     ::continue::
   end
-  return table.concat(parts, "", 1, kept), i + 1
+  -- To git a value ends at a NUL; no path has one.
+  return table.concat(parts, "", 1, kept):match("^[^%z]*"), i + 1
 end
 
 --- A section's name as keys have it: `[core]`, `[branch "x"]`, `[old.style]`.

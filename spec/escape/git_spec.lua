@@ -181,6 +181,8 @@ describe("a run that leaves files for the host to read", function()
     { "an endless commondir", "mkdir g; ln -s /dev/zero g/commondir; echo gitdir: $WS/g > .git" },
     { "a huge .git file", "echo gitdir: x > .git; truncate -s 1T .git" },
     { "a FIFO for a .git", "mkfifo .git" },
+    { "a NUL in a .git file", "mkdir sub; printf 'gitdir: a\\000b\\n' > .git; cp .git sub" },
+    { "a NUL in a configuration", "git init -q .; printf '[core]\\n\\thooksPath = a\\000b\\n\\tpager = x/\\000y\\n' >> .git/config" },
     { "a FIFO for every hand-off name", "mkfifo .envrc .npmrc .mcp.json; mkdir .vscode; mkfifo .vscode/tasks.json" },
   }
   for _, plant in ipairs(plants) do
@@ -191,7 +193,7 @@ describe("a run that leaves files for the host to read", function()
           b:setup("echo gitdir: $OUTSIDE/none > .git")
         end
         -- In a process of its own, which can be ended.
-        local line = b:cli_line({ "-q" }, plant[2])
+        local line = b:cli_line({ "-q", "--git", "write" }, plant[2])
         local again = b:cli_line({ "-q" }, "echo again")
         local result = b:run_unconfined(("%s; timeout 8 %s; timeout 8 %s"):format(b.memory_limit(), line, again))
         assert.equal("again\n", result.stdout:match("again\n$"), result.stderr)
