@@ -65,15 +65,57 @@ local VALUES = {
   ["private-key"] = { "%-%-%-%-%-BEGIN [%u ]*PRIVATE KEY%-%-%-%-%-", "AGE%-SECRET%-KEY%-1" },
   ["authorization"] = { "[Aa]uthorization: *%a+ +%S", "^[Bb]earer +%S%S%S%S", "^[Bb]asic +[%w+/]%S%S%S%S%S%S%S" },
   ["token"] = {
-    "^gh[opsru]_%w%w%w%w%w%w%w%w%w%w", "^github_pat_%w", "^glpat%-[%w_-]", "^xox[abeoprs]%-%w", "^xapp%-%w",
-    "^npm_%w%w%w%w%w%w%w%w%w%w",
-    "^A[KS]IA%u%d?[%u%d][%u%d][%u%d][%u%d][%u%d][%u%d][%u%d]", "^eyJ[%w_-]+%.eyJ[%w_-]+%.",
-    "^sk%-[%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-][%w_-]",
-    "^hf_%w%w%w%w%w%w%w%w%w%w", "^dckr_pat_", "^pypi%-AgE", "^AIza[%w_-][%w_-][%w_-][%w_-][%w_-]", "^ya29%.", "^dop_v1_",
-    "^SG%.[%w_-]+%.",
-    "^rk_live_", "^sk_live_", "hooks%.slack%.com/services/%w",
+    "hooks%.slack%.com/services/%w", "discord[%l]*%.com/api/webhooks/%d", "AccountKey=[%w+/][%w+/][%w+/][%w+/]",
+    "SharedAccessKey=[%w+/][%w+/][%w+/][%w+/]", "[?&]sig=[%w%%][%w%%][%w%%][%w%%]", "%.atlasv1%.%w",
   },
 }
+
+--- Ten of something: what follows the mark of a service, so that an ordinary word is not taken for a token.
+local function ten(class)
+  return class:rep(10)
+end
+
+--- Tokens that begin with the mark of their service.
+local MARKED = {
+  "^gh[opsru]_" .. ten("%w"), "^github_pat_%w", "^glpat%-[%w_-]", "^glrt%-[%w_-]", "^glptt%-%w", "^gldt%-%w", "^glcbt%-%w",
+  "^glft%-%w", "^glimt%-%w", "^glagent%-%w", "^glsoat%-%w", "^gloas%-%w", "^glffct%-%w",
+  "^glc_ey", "^glsa_%w", "^xox[abcdeoprs]%-%w", "^xapp%-%w", "^npm_" .. ten("%w"), "^A[KS]IA%u%d?" .. ("[%u%d]"):rep(7),
+  "^eyJ[%w_-]+%.eyJ[%w_-]+%.", "^sk%-" .. ten("[%w_-]"), "^sk_" .. ten("%x") .. ten("%x"), "^sk%.eyJ", "^hf_" .. ten("%w"),
+  "^dckr_%l+_", "^pypi%-AgE", "^AIza" .. ("[%w_-]"):rep(5), "^ya29%.", "^1//0[%w_-]", "^GOCSPX%-", "^do[opr]_v1_",
+  "^SG%.[%w_-]+%.", "^rk_live_", "^sk_live_", "^whsec_" .. ten("[%w+/]"), "^shp%l%l_" .. ten("%x"), "^tskey%-%l+%-%w",
+  "^fig[dor]_" .. ten("[%w_-]"), "^lin_%l+_" .. ten("%w"), "^ntn_" .. ten("%w"), "^secret_" .. ten("%w") .. ten("%w"),
+  "^pul%-" .. ten("%x"), "^sntry[su]_" .. ten("[%w_]"), "^gsk_" .. ten("%w"), "^xai%-" .. ten("%w"), "^r8_" .. ten("%w"),
+  "^nvapi%-" .. ten("[%w_-]"), "^pplx%-" .. ten("%w"), "^fo1_" .. ten("[%w_-]"), "^FlyV1 ", "^fm[12]%l?_%w",
+  "^hv[brs]%.%w", "^sbp_" .. ten("%x"), "^sb_secret_%w", "^rubygems_" .. ten("%x"), "^cio" .. ("%w"):rep(32) .. "$",
+  "^lsv2_%l+_" .. ten("%x"), "^AT[AC]TT3" .. ten("[%w_-]"), "^ATBB" .. ten("%w"), "^pscale_%l+_" .. ten("[%w_%.-]"),
+  "^sq0%l+%-" .. ten("[%w_-]"), "^PMAK%-" .. ten("%x"), "^tvly%-" .. ten("[%w_-]"), "^e2b_" .. ten("%x"), "^nfp_" .. ten("%w"),
+  "^rnd_" .. ten("%w"), "^dapi" .. ten("%x") .. ten("%x"), "^dp%.%l+%.%w", "^NRAK%-%w", "^xkeysib%-%x", "^HRKU%-%w",
+  "^CFPAT%-%w", "^pat%w+%." .. ten("%x"), "^bkua_" .. ten("%x"), "^CCIPAT_%w", "^ops_ey", "^AKCp" .. ten("%w"),
+  "^oy2" .. ("%w"):rep(43) .. "$", "^EAA" .. ten("%w") .. ten("%w"), "^jfrt@%w", "^tfp_" .. ten("[%w_-]"),
+}
+
+--- By the letter that they begin with: most values are compared with none. A telephone robot's begins with its number.
+---@type table<string, string[]>
+local marked_by_letter = {}
+for _, pattern in ipairs(MARKED) do
+  local letter = pattern:sub(2, 2)
+  marked_by_letter[letter] = marked_by_letter[letter] or {}
+  table.insert(marked_by_letter[letter], pattern)
+end
+for digit = 0, 9 do
+  local letter = tostring(digit)
+  marked_by_letter[letter] = marked_by_letter[letter] or {}
+  table.insert(marked_by_letter[letter], "^%d%d%d%d%d%d%d%d+:AA" .. ten("[%w_-]"))
+end
+
+local function is_marked(value)
+  for _, pattern in ipairs(marked_by_letter[value:sub(1, 1)] or {}) do
+    if find(value, pattern) then
+      return true
+    end
+  end
+  return false
+end
 
 --- The kinds of values that a list may name.
 ---@type string[]
@@ -88,6 +130,9 @@ local function is_given_away(value, kinds)
       if find(value, pattern) then
         return true
       end
+    end
+    if kind == "token" and is_marked(value) then
+      return true
     end
   end
   return false

@@ -182,7 +182,8 @@ describe("a run that leaves files for the host to read", function()
     { "a huge .git file", "echo gitdir: x > .git; truncate -s 1T .git" },
     { "a FIFO for a .git", "mkfifo .git" },
     { "a NUL in a .git file", "mkdir sub; printf 'gitdir: a\\000b\\n' > .git; cp .git sub" },
-    { "a NUL in a configuration", "git init -q .; printf '[core]\\n\\thooksPath = a\\000b\\n\\tpager = x/\\000y\\n' >> .git/config" },
+    { "a NUL in a configuration",
+      "git init -q .; printf '[core]\\n\\thooksPath = a\\000b\\n\\tpager = x/\\000y\\n' >> .git/config" },
     { "a FIFO for every hand-off name", "mkfifo .envrc .npmrc .mcp.json; mkdir .vscode; mkfifo .vscode/tasks.json" },
   }
   for _, plant in ipairs(plants) do

@@ -130,4 +130,30 @@ describe("an environment", function()
       env.apply({}, { drop = { "=nothing" } })
     end)
   end)
+
+  it("knows the tokens that services mark, and no word that only begins like one", function()
+    -- None is anybody's: made of the alphabet.
+    local few, many, hex = "abcdefghij0123456789", ("abcdefghij0123456789"):rep(4), ("0123456789abcdef"):rep(4)
+    for _, value in ipairs({
+      "shpat_" .. hex, "whsec_" .. few, "tskey-auth-k" .. many, "figd_" .. many, "lin_api_" .. many, "ntn_" .. many,
+      "pul-" .. hex,
+      "sntrys_eyJ" .. many, "gsk_" .. many, "xai-" .. many, "r8_" .. many, "nvapi-" .. many, "pplx-" .. many, "fo1_" .. many,
+      "hvs.CAES" .. many, "sbp_" .. hex, "rubygems_" .. hex, "cio" .. many:sub(1, 32), "lsv2_pt_" .. hex,
+      "abcdefghijklmn.atlasv1." .. many, "pscale_tkn_" .. many, "glc_eyJ" .. few, "ATATT3" .. many, "sq0csp-" .. many,
+      "PMAK-" .. hex, "https://discord.com/api/webhooks/123456789012345678/" .. many, "1234567890:AA" .. many,
+      "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=" .. many, "https://x.example.org/c?sv=2020&sig=" .. few,
+      "xoxd-" .. many, "sk-or-v1-" .. hex, "dckr_oat_" .. few, "glptt-" .. few, "GOCSPX-" .. few, "1//0" .. many, "dapi" .. hex,
+      "dp.pt." .. many, "ops_ey" .. many, "EAAG" .. many, "github_pat_" .. many, "AGE-SECRET-KEY-1" .. few:upper(),
+    }) do
+      local left = env.apply({ X = value }, { drop = { "=token", "=private-key" } })
+      assert.is_nil(left.X, value)
+    end
+    for _, value in ipairs({
+      "/usr/bin:/bin", "glibc-2.36-build01", "pattern.txt", "secret_name", "figures", "hvac.cfg", "1234567890", "12345678:ab",
+      "lin_reg", "pul-1", "xai", "shpath", "cio", "https://example.org/?signature=1", "sk_SK.UTF-8", "tskey", "rnd_seed",
+      "EAARTH", "patch.0", "skip-tests", "eyJ", "hf_mirror", "npm_config", "EmptyAccountKey=", "1//2",
+    }) do
+      assert.equal(value, (env.apply({ X = value }, { drop = { "=token", "=private-key" } })).X)
+    end
+  end)
 end)
