@@ -5,7 +5,8 @@
  * an architecture never had (iopl on aarch64) is left out there.
  *
  * Not here on purpose: ptrace, process_vm_readv, pidfd_getfd and kcmp (strace, gdb and LeakSanitizer work, and Landlock or the
- * PID namespace bounds their reach), landlock_* and seccomp (a sandbox inside the sandbox only takes away), the chmod, chown,
+ * PID namespace bounds their reach), landlock_* and seccomp (a sandbox inside the sandbox only takes
+ * away, and from what a broker does in its place it takes nothing), the chmod, chown,
  * xattr and utime families (a filter cannot see the path; the mount tree bounds them), clock_adjtime and adjtimex (reading the
  * clock's state is ordinary, setting needs a capability nobody has), statmount and listmount (they tell what /proc tells).
  */

@@ -242,3 +242,28 @@ for act in (lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b'PWN', address
     end
   end)
 end)
+
+describe("a run in a run", function()
+  it("that has listed ports alone reaches no other, whatever the outer one may reach", function()
+    local tree = box.shell("pwd -P")
+    local build = box.shell(("cd %q && pwd -P"):format(os.getenv("PROCAGE_BUILD") or "build/dev"))
+    local b <close> = box.new({ config = { network = "all", readable = { tree, build } } })
+    local server = b:start(python([[
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(8)
+print("at", s.getsockname()[1], flush=True)
+while True: s.accept()[0].close()]]), { until_prints = "at " })
+    local connect = python(([[
+import socket
+try:
+    socket.create_connection(("127.0.0.1", %s), 5)
+    print("reached")
+except OSError:
+    print("refused")]]):format(server:output():match("at (%d+)")))
+    assert.equal("reached\n", b:run_unconfined(connect).stdout)
+    local inner = { build .. "/bin/procage-lua", "run", "--net", "ports:1", "--" }
+    table.move(connect, 1, #connect, #inner + 1, inner)
+    local outcome = b:run(inner)
+    assert.equal("refused\n", outcome.stdout, outcome.stderr)
+  end)
+end)

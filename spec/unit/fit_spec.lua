@@ -309,6 +309,7 @@ describe("the clause", function()
     { "sockets", "new", {}, "enforced", nil, "landlock-unix socket-masks" },
     { "sockets", "full", {}, "tightened", "unix_datagram", "mediated-connect socket-masks" },
     { "sockets", "docker", {}, "tightened", "unix_datagram", "mediated-connect" },
+    { "network", "nested", { network = { ports = { 1 } } }, "tightened", "ports", "seccomp-families" },
     { "sockets", "nested", {}, "tightened", "unix", "seccomp-no-unix" },
     { "abstract", "full", {}, "enforced", nil, "netns" },
     { "abstract", "debian12", {}, "enforced", nil, "netns" },
