@@ -76,6 +76,25 @@ static int path_is_plain(lua_State *L)
 	return 1;
 }
 
+/* path_are_plain(texts) -> boolean: each of a list is a text without a NUL byte, and plain */
+static int path_are_plain(lua_State *L)
+{
+	lua_Integer i;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	for (i = 1; lua_rawgeti(L, 1, i) == LUA_TSTRING; i++) {
+		size_t size;
+		const char *text = lua_tolstring(L, -1, &size);
+
+		pay(L, size);
+		if (*text != '/' || (size > 1 && !is_tidy(text, size, true)) || memchr(text, '\0', size))
+			break;
+		lua_pop(L, 1);
+	}
+	lua_pushboolean(L, lua_isnil(L, -1) && (lua_Integer)lua_rawlen(L, 1) == i - 1);
+	return 1;
+}
+
 /* path_split(text) -> directory, name | nil */
 static int path_split(lua_State *L)
 {
@@ -95,7 +114,7 @@ static bool lies_in(const char *text, size_t size, const char *tree, size_t tree
 {
 	if (tree_size == 1 && *tree == '/')
 		return true;
-	return size >= tree_size && memcmp(text, tree, tree_size) == 0 && (size == tree_size || text[tree_size] == '/');
+	return size >= tree_size && (size == tree_size || text[tree_size] == '/') && memcmp(text, tree, tree_size) == 0;
 }
 
 /* path_lies_in(text, tree) -> boolean */
@@ -127,6 +146,54 @@ static int path_tree_of(lua_State *L)
 	if (!lua_isnil(L, -1))
 		return luaL_argerror(L, 2, "a list of texts is expected");
 	return 0;
+}
+
+struct tree {
+	const char *text;
+	size_t size;
+};
+
+/* The trees of the list at 2, on the stack top, which the list keeps alive. */
+static const struct tree *push_trees(lua_State *L, size_t *count)
+{
+	struct tree *trees;
+	size_t i;
+
+	*count = (size_t)luaL_len(L, 2);
+	trees = lua_newuserdatauv(L, (*count + 1) * sizeof(*trees), 0);
+	for (i = 0; i < *count; i++) {
+		luaL_argcheck(L, lua_rawgeti(L, 2, (lua_Integer)i + 1) == LUA_TSTRING, 2, "a list of texts is expected");
+		trees[i].text = lua_tolstring(L, -1, &trees[i].size);
+		lua_pop(L, 1);
+	}
+	return trees;
+}
+
+/* path_beneath(texts, trees[, most]) -> those of the texts that lie in one of the trees, `most` at most */
+static int path_beneath(lua_State *L)
+{
+	lua_Integer most = luaL_optinteger(L, 3, LUA_MAXINTEGER), i, found = 0;
+	const struct tree *trees;
+	size_t count, size, t;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	trees = push_trees(L, &count);
+	lua_newtable(L);
+	for (i = 1; found < most && lua_rawgeti(L, 1, i) == LUA_TSTRING; i++) {
+		const char *text = lua_tolstring(L, -1, &size);
+
+		pay(L, size + 16 * count);
+		for (t = 0; t < count && !lies_in(text, size, trees[t].text, trees[t].size); t++)
+			;
+		if (t < count)
+			lua_rawseti(L, 4, ++found);
+		lua_settop(L, 4);
+	}
+	luaL_argcheck(L, lua_isnoneornil(L, 5), 1, "a list of texts is expected");
+	lua_settop(L, 4);
+	return 1;
 }
 
 /* The size of what is above a path; 0 for the root and for a single name. */
@@ -221,7 +288,8 @@ void pc_open_path(lua_State *L, bool is_closed)
 	static const luaL_Reg functions[] = {
 		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain }, { "path_split", path_split },
 		{ "path_lies_in", path_lies_in },     { "path_tree_of", path_tree_of },	  { "path_above", path_above },
-		{ "path_parents", path_parents },     { "path_lower", path_lower },	  { NULL, NULL },
+		{ "path_parents", path_parents },     { "path_lower", path_lower },	  { "path_are_plain", path_are_plain },
+		{ "path_beneath", path_beneath },     { NULL, NULL },
 	};
 
 	lua_pushboolean(L, is_closed);

@@ -117,26 +117,40 @@ local function named_place(value, ctx)
   return place
 end
 
+--- Those of MOVED whose variable is set.
+---@param ctx procage.Context
+---@return { [1]: string, [2]: string }[]
+local function moved_directories(ctx)
+  local set = {}
+  for _, rule in ipairs(MOVED) do
+    set[#set + 1] = ctx.env[rule[2]] and { rule[1], ctx.env[rule[2]] } or nil
+  end
+  return set
+end
+
+--- Adds the paths of a row to a list.
+---@param found string[]
 ---@param row procage.HiddenRow
 ---@param ctx procage.Context
 ---@param all_homes string[]
----@return string[] paths
-local function places(row, ctx, all_homes)
+---@param moved { [1]: string, [2]: string }[]
+local function add_places(found, row, ctx, all_homes, moved)
+  local named = row.path
   if row.system and row.system ~= ctx.system or row.root_only and ctx.uid ~= 0 then
-    return {}
-  elseif row.path:sub(1, 2) ~= "~/" then
-    return { row.path }
+    return
+  elseif named:sub(1, 2) ~= "~/" then
+    found[#found + 1] = named
+    return
   end
-  local found = {}
-  for i, home in ipairs(all_homes) do
-    found[i] = path.expand_home(row.path, home)
+  local below = named:sub(2)
+  for _, home in ipairs(all_homes) do
+    found[#found + 1] = home == "/" and below or home .. below
   end
-  for _, rule in ipairs(MOVED) do
-    local base = row.path:sub(1, #rule[1]) == rule[1] and ctx.env[rule[2]]
-    local place = base and named_place(path.join(base, row.path:sub(#rule[1] + 1)), ctx)
+  for _, rule in ipairs(moved) do
+    local base = named:sub(1, #rule[1]) == rule[1] and rule[2]
+    local place = base and named_place(path.join(base, named:sub(#rule[1] + 1)), ctx)
     found[#found + 1] = place and not path.is_beneath(place, ctx.workspace) and place or nil
   end
-  return found
 end
 
 --- Credentials where a variable says they are.
@@ -160,15 +174,20 @@ end
 function M.hidden(ctx, lift)
   expect(is_context(ctx), "hidden", CTX, ctx)
   expect(is_lift(lift), "hidden", LIFT, lift)
-  local hidden, all_homes = {}, homes(ctx)
+  local hidden, all_homes, directories = {}, homes(ctx), moved_directories(ctx)
   for _, row in ipairs(lists.hidden) do
-    for _, place in ipairs(places(row, ctx, all_homes)) do
+    local kept = #hidden
+    add_places(hidden, row, ctx, all_homes, directories)
+    for i = kept + 1, #hidden do
+      local place = hidden[i]
+      hidden[i] = nil
       if not is_lifted(lift, place, row) then
         if path.lies_in(ctx.workspace, place) then
           local cure = row.never_lift and "it is never lifted" or ("lift it to work in it: lift = [%q]"):format(place)
           error(("workspace %s lies in a hidden tree, %s (%s); %s"):format(ctx.workspace, place, row.reason, cure), 0)
         end
-        hidden[#hidden + 1] = place
+        kept = kept + 1
+        hidden[kept] = place
       end
     end
   end
@@ -236,11 +255,14 @@ end
 ---@param ctx procage.Context
 ---@return table<string, boolean>
 local function places_in_caches(ctx)
-  local set, all_homes = {}, homes(ctx)
+  local set, places, all_homes, directories = {}, {}, homes(ctx), moved_directories(ctx)
   for _, row in ipairs(lists.hidden) do
-    for _, place in ipairs(row.in_cache and places(row, ctx, all_homes) or {}) do
-      set[place] = true
+    if row.in_cache then
+      add_places(places, row, ctx, all_homes, directories)
     end
+  end
+  for _, place in ipairs(places) do
+    set[place] = true
   end
   for _, row in ipairs(lists.hidden_by) do
     for _, place in ipairs(named_places(row, ctx)) do
@@ -270,7 +292,7 @@ function M.caches(ctx, hidden)
   end
   local trees = {}
   for _, tree in ipairs(path.sort_by_depth(found)) do
-    if not path.tree_of(tree, trees) then
+    if not path.resolved_tree_of(tree, trees) then
       trees[#trees + 1] = tree
     end
   end

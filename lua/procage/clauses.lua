@@ -41,14 +41,16 @@ end
 ---@param profile procage.Profile
 ---@return boolean
 local function hides_inside(profile)
-  local is_missing, there = {}, {}
+  local is_missing = {}
   for _, name in ipairs(profile.missing or {}) do
     is_missing[name] = true
   end
-  for _, name in ipairs(profile.hidden) do
-    there[#there + 1] = not is_missing[name] and name or nil
+  for _, name in ipairs(path.beneath(profile.hidden, profiles.writable_trees(profile))) do
+    if not is_missing[name] then
+      return true
+    end
   end
-  return any_writable(profile, there)
+  return false
 end
 
 ---@param profile procage.Profile

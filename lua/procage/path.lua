@@ -136,23 +136,20 @@ end
 ---@type fun(list: string[]): table<string, boolean>
 M.holding = core.path_above
 
---- Whether any of `list` lies in any of `trees`: hundreds of paths have a few ancestors, and the trees are looked up in them.
---- All absolute and in their one spelling, as a valid profile has them.
+--- Those of `list` that lie in any of `trees`, `most` at most; all absolute and in their one spelling, as a valid profile has them.
+---@type fun(list: string[], trees: string[], most?: integer): string[]
+M.beneath = core.path_beneath
+
 ---@param list string[]
 ---@param trees string[]
 ---@return boolean
 function M.any_beneath(list, trees)
-  local holds = M.holding(list)
-  for _, text in ipairs(list) do
-    holds[text] = true
-  end
-  for _, tree in ipairs(trees) do
-    if holds[tree] then
-      return true
-    end
-  end
-  return false
+  return M.beneath(list, trees, 1)[1] ~= nil
 end
+
+--- Whether each of a list is plain, and no byte of it NUL.
+---@type fun(list: string[]): boolean
+M.are_plain = core.path_are_plain
 
 --- The directories above an absolute path in its one spelling, the nearest first; without the root.
 ---@param text string

@@ -180,12 +180,13 @@ end
 local function write_socket_trees(out, profile, survey, uses)
   -- In a shared temporary directory a path does not tell the run's own sockets from those of others: masks over the others do.
   local writable = uses["socket-masks"] and survey.write or survey.reach
-  local hidden = {}
-  for _, entry in ipairs(survey.hidden) do
-    if path.resolved_tree_of(entry.path, survey.write) or path.resolved_tree_of(entry.path, profile.sockets) then
-      out:add("socket_hidden", { a = entry.path })
-      hidden[#hidden + 1] = entry.path
-    end
+  local all = {}
+  for i, entry in ipairs(survey.hidden) do
+    all[i] = entry.path
+  end
+  local hidden = path.beneath(all, lists.joined(survey.write, profile.sockets))
+  for _, name in ipairs(hidden) do
+    out:add("socket_hidden", { a = name })
   end
   for _, trees in ipairs({ writable, profile.sockets }) do
     for _, at in ipairs(trees) do

@@ -322,6 +322,7 @@ local function append(self, name, items, is_path)
   end
   -- What was there is good; so is a list of any paths when each new one is.
   local is_good = is_path and by_name[name].check == paths
+  is_path = is_path and not path.are_plain(items)
   for _, item in ipairs(items) do
     local value = item
     if is_path and not check.is_path(item) then

@@ -207,10 +207,8 @@ end
 local function find_missing(profile)
   local missing, caches = {}, profile.caches.trees
   -- Both are in their one spelling, as a valid profile has them; each run asks.
-  for _, name in ipairs(profile.hidden) do
-    if path.resolved_tree_of(name, caches) and not disk.kind(name) then
-      missing[#missing + 1] = name
-    end
+  for _, name in ipairs(path.beneath(profile.hidden, caches)) do
+    missing[#missing + 1] = not disk.kind(name) and name or nil
   end
   return #missing > 0 and missing or nil
 end

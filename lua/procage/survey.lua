@@ -126,17 +126,18 @@ local KERNEL_TREES = { "/proc", "/sys" }
 
 --- A hidden directory of links (stow, chezmoi, home-manager) holds names alone: what they lead to in a home is hidden too. Not
 --- what lies in a writable tree, where somebody works on it, nor a program of the system.
-local function hide_linked(survey, hiding, context)
+---@param home string
+local function hide_linked(survey, hiding, home)
   for i = 1, #survey.hidden do
     local entry = survey.hidden[i]
-    local is_looked_into = entry.kind == "directory" and context and context.home
-      and not path.resolved_tree_of(entry.path, KERNEL_TREES)
-    for _, target in ipairs(is_looked_into and led_out(entry.path) or {}) do
-      local is_credential = path.is_beneath(target, context.home) and not hiding.holders[target]
-        and not path.resolved_tree_of(target, survey.write)
-      if is_credential and not hiding.seen[target] then
-        hiding.seen[target] = true
-        survey.hidden[#survey.hidden + 1] = { path = target, kind = disk.kind(target), via = entry.via or entry.path }
+    if entry.kind == "directory" and not path.resolved_tree_of(entry.path, KERNEL_TREES) then
+      for _, target in ipairs(led_out(entry.path)) do
+        local is_credential = path.is_beneath(target, home) and not hiding.holders[target]
+          and not path.resolved_tree_of(target, survey.write)
+        if is_credential and not hiding.seen[target] then
+          hiding.seen[target] = true
+          survey.hidden[#survey.hidden + 1] = { path = target, kind = disk.kind(target), via = entry.via or entry.path }
+        end
       end
     end
   end
@@ -153,9 +154,19 @@ local function hide(survey, hiding, wanted, name, kind)
   if hiding.holders[name] then
     note(survey, "hidden %s leads to %s, which holds a granted tree: not hidden", wanted, name)
   else
-    survey.hidden[#survey.hidden + 1] = { path = name, kind = kind, via = name ~= wanted and wanted or nil }
+    -- Most have no kind and no other name: a table with one field takes a third of the room.
+    local entry = { path = name }
+    if kind then
+      entry.kind = kind
+    end
+    if name ~= wanted then
+      entry.via = wanted
+    end
+    survey.hidden[#survey.hidden + 1] = entry
   end
 end
+
+local NONE = {}
 
 --- A path hides every place that it names: the file behind a link, and the same file through another mount.
 local function survey_hidden(survey, profile, context)
@@ -163,11 +174,13 @@ local function survey_hidden(survey, profile, context)
   local places, kinds = disk.resolve_all(profile.hidden)
   for i, wanted in ipairs(profile.hidden) do
     hide(survey, hiding, wanted, places[i], kinds[i] or nil)
-    for _, alias in ipairs(mounts.aliases(survey.mounts, places[i])) do
+    for _, alias in ipairs(survey.mounts.repeated and mounts.aliases(survey.mounts, places[i]) or NONE) do
       hide(survey, hiding, wanted, alias, disk.kind(alias))
     end
   end
-  hide_linked(survey, hiding, context)
+  if context and context.home then
+    hide_linked(survey, hiding, context.home)
+  end
 end
 
 --- Files of /proc that show the kernel's memory, where this kernel has them.

@@ -207,20 +207,17 @@ function M.to_mask(survey)
   local function is_covered(target)
     return path.resolved_tree_of(target, survey.covered) and not path.resolved_tree_of(target, visible)
   end
-  local list, masked = {}, {}
+  local list, masked, is_masked = {}, {}, {}
   for _, entry in ipairs(survey.hidden) do
     if entry.kind and entry.kind ~= "link" and not is_covered(entry.path) then
       list[#list + 1] = { path = entry.path, kind = entry.kind }
-      masked[#masked + 1] = entry.path
+      masked[#masked + 1], is_masked[entry.path] = entry.path, true
     end
   end
   local outer = {}
   for _, entry in ipairs(list) do
-    local inside = false
-    for _, other in ipairs(masked) do
-      inside = inside or (other ~= entry.path and path.lies_in(entry.path, other))
-    end
-    if not inside and not path.lies_in(entry.path, "/dev") then
+    local above = path.parent(entry.path)
+    if not (above and path.tree_in(above, is_masked)) and not path.lies_in(entry.path, "/dev") then
       outer[#outer + 1] = entry
     end
   end

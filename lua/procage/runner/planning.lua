@@ -41,7 +41,8 @@ local function telling(survey, since)
   })
 end
 
---- Hidden names of which no directory that the plan rests on tells: each is looked at before a run.
+--- Hidden names of which no directory that the plan rests on tells: each is looked at before a run. Found out when the second
+--- one begins: what has appeared by then is looked at as well.
 local function untold(survey, since)
   local tells, names = telling(survey, since), {}
   for _, entry in ipairs(survey.hidden) do
@@ -82,6 +83,7 @@ local function pack(survey)
       names[#names + 1], marks[#marks + 1] = name, mark == "absent" and ABSENT or mark
     end
   end
+  survey.untold = survey.untold or untold(survey, survey.told_since)
   for _, entry in ipairs(survey.untold) do
     asked[#asked + 1], kinds[#kinds + 1] = entry.path, entry.kind and LETTERS[entry.kind] or "-"
   end
@@ -112,6 +114,7 @@ local function is_fresh(survey, profile)
       return false
     end
   end
+  survey.untold = survey.untold or untold(survey, survey.told_since)
   for _, entry in ipairs(survey.untold) do
     if disk.kind(entry.path) ~= entry.kind then
       return false
@@ -160,7 +163,7 @@ function M.plan(self)
   if not made then
     return nil, message, code
   end
-  survey.inside, survey.untold, survey.told_since = hidden_inside(survey), untold(survey, since), since
+  survey.inside, survey.told_since = hidden_inside(survey), since
   self.made, self.survey, self.made_us = made, survey, core.now_us()
   return made
 end
