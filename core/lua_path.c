@@ -286,10 +286,17 @@ static int path_lower(lua_State *L)
 void pc_open_path(lua_State *L, bool is_closed)
 {
 	static const luaL_Reg functions[] = {
-		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain }, { "path_split", path_split },
-		{ "path_lies_in", path_lies_in },     { "path_tree_of", path_tree_of },	  { "path_above", path_above },
-		{ "path_parents", path_parents },     { "path_lower", path_lower },	  { "path_are_plain", path_are_plain },
-		{ "path_beneath", path_beneath },     { NULL, NULL },
+		{ "path_is_normal", path_is_normal },
+		{ "path_is_plain", path_is_plain },
+		{ "path_split", path_split },
+		{ "path_lies_in", path_lies_in },
+		{ "path_tree_of", path_tree_of },
+		{ "path_above", path_above },
+		{ "path_parents", path_parents },
+		{ "path_lower", path_lower },
+		{ "path_are_plain", path_are_plain },
+		{ "path_beneath", path_beneath },
+		{ NULL, NULL },
 	};
 
 	lua_pushboolean(L, is_closed);

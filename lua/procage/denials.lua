@@ -330,7 +330,7 @@ function M.of(raw, fitted, accesses, policy)
       lines[#lines + 1] = line_of(entry, fitted)
     end
   end
-  for _, found in ipairs(accesses and policy and denied_paths.of(accesses, policy) or {}) do
+  for _, found in ipairs(accesses and accesses[1] and policy and denied_paths.of(accesses, policy) or {}) do
     lines[#lines + 1] = line_of_path(found.entry, found.denied)
   end
   lines = merge(lines)

@@ -136,7 +136,8 @@ end
 ---@type fun(list: string[]): table<string, boolean>
 M.holding = core.path_above
 
---- Those of `list` that lie in any of `trees`, `most` at most; all absolute and in their one spelling, as a valid profile has them.
+--- Those of `list` that lie in any of `trees`, `most` at most; all absolute and in their one spelling, as a valid profile has
+--- them.
 ---@type fun(list: string[], trees: string[], most?: integer): string[]
 M.beneath = core.path_beneath
 

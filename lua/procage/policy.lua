@@ -11,9 +11,8 @@ local path = require("procage.path")
 local printable = require("procage.printable")
 local profile = require("procage.profile")
 local script = require("procage.script")
-local unused = require("procage.unused")
 
-local narrow = later("procage.narrow")
+local narrow, unused = later("procage.narrow"), later("procage.unused")
 
 ---@class procage.Context
 ---@field home string  absolute, resolved

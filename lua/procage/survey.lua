@@ -497,17 +497,17 @@ local function survey_programs(survey, profile, roots, context)
   local governing, parsed = git.governing(profile.workspace), {}
   local all = table.move(roots, 1, #roots, 1, {})
   all[#all + 1] = governing and governing.root or nil
-  for root in pairs(lists.set(all)) do
+  for _, root in ipairs(lists.joined(all, {})) do
     local found = git.at(root)
     if found then
       local own = { path.join(found.common, "config"), path.join(found.directory, "config.worktree") }
       local programs = git_programs.find(root, own, context.home, context.env, parsed)
-      for file in pairs(programs.files) do
+      for _, file in ipairs(lists.keys(programs.files)) do
         survey.stamps[file] = disk.mark(file)
         keep_program(survey, file, "file")
       end
-      for name, counts in pairs(programs.named) do
-        keep_program(survey, name, counts)
+      for _, name in ipairs(lists.keys(programs.named)) do
+        keep_program(survey, name, programs.named[name])
       end
     end
   end

@@ -84,7 +84,11 @@ end
 --- Moves out what someone else would run, once nothing of the run is left to put it back.
 local function move_out(self, outcome, begun)
   local target
-  local found = handoff.settle(begun.survey.watch, begun.handoff, inert.may_stay, function()
+  -- Most runs leave nothing to be judged, and do not load who judges.
+  local function may_stay(...)
+    return inert.may_stay(...)
+  end
+  local found = handoff.settle(begun.survey.watch, begun.handoff, may_stay, function()
     target = target or resolve.quarantine(self.context)
     return target
   end)
