@@ -236,12 +236,22 @@ static void setpriority_block(struct program *p, const struct pc_filter_spec *sp
  */
 static void prlimit_block(struct program *p, const struct pc_filter_spec *spec)
 {
-	size_t mark;
+	size_t mark, asked;
 
 	load_arg_low(p, 2);
 	mark = begin_if_equal(p, 0);
 	load_arg_high(p, 2);
 	ret_if_equal(p, 0, ALLOW);
+	end(p, mark);
+	load_arg_low(p, 1);
+	mark = begin_if_equal(p, RLIMIT_CORE);
+	load_arg_low(p, 3);
+	asked = begin_if_equal(p, 0);
+	load_arg_high(p, 3);
+	ret_if_equal(p, 0, REFUSE(0));
+	end(p, asked);
+	/* Nothing would be written where the old one is asked for. */
+	ret(p, REFUSE(EPERM));
 	end(p, mark);
 	load_arg_low(p, 0);
 	if (spec->groups & PC_REFUSE_PEERS) {
@@ -250,6 +260,18 @@ static void prlimit_block(struct program *p, const struct pc_filter_spec *spec)
 		return;
 	}
 	ret_if_equal(p, 1, REFUSE(EPERM));
+	ret(p, ALLOW);
+}
+
+/*
+ * The limit on core dumps stays as it is: at 1 byte the kernel starts no handler, at 0 it does, as root and outside. Who sets it
+ * (gpg, ssh-agent: to 0, and they end when they cannot) is told that all went well: no core is written. Source: core(5).
+ */
+static void setrlimit_block(struct program *p, const struct pc_filter_spec *spec)
+{
+	(void)spec;
+	load_arg_low(p, 0);
+	ret_if_equal(p, RLIMIT_CORE, REFUSE(0));
 	ret(p, ALLOW);
 }
 
@@ -574,6 +596,7 @@ static const struct pc_judged_call judged_calls[] = {
 	{ __NR_kill, WHEN_KILL_ALL, kill_block },
 	{ __NR_setpriority, WHEN_KILL_ALL_OR_PEERS, setpriority_block },
 	{ __NR_prlimit64, WHEN_ALWAYS, prlimit_block },
+	{ __NR_setrlimit, WHEN_ALWAYS, setrlimit_block },
 	{ __NR_sched_setscheduler, WHEN_PEERS, itself_block },
 	{ __NR_sched_setparam, WHEN_PEERS, itself_block },
 	{ __NR_sched_setattr, WHEN_PEERS, itself_block },

@@ -353,4 +353,18 @@ os.kill(os.getpid(), 0)
 ]]))
     assert.equal("b'child\\n' True\n", outcome.stdout, outcome.stderr)
   end)
+
+  it("cannot have the kernel start its handler of core dumps, which runs as root: the limit stays at one byte", function()
+    local lower = [[
+import ctypes, os, resource, subprocess
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+ctypes.CDLL(None).syscall(160 if os.uname().machine == "x86_64" else 164, 4, (ctypes.c_ulong * 2)(0, 0))
+subprocess.run(["/bin/sh", "-c", "ulimit -c 0"], check=True)
+print(resource.getrlimit(resource.RLIMIT_CORE))
+]]
+    local b <close> = box.new()
+    assert.equal("(0, 0)\n", b:run_unconfined(python(lower)).stdout)
+    local outcome = b:run(python(lower))
+    assert.equal("(1, 1)\n", outcome.stdout, outcome.stderr)
+  end)
 end)

@@ -264,7 +264,8 @@ local HARMLESS = {
 
 local MORE = {
   "socket", "socketpair", "clone", "unshare", "ioctl", "personality", "move_pages", "migrate_pages", "kill", "setpriority",
-  "prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set", "sendto", "sendmsg", "sendmmsg",
+  "prlimit64", "setrlimit", "sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set", "sendto", "sendmsg",
+  "sendmmsg",
   "setsockopt", "getpid", "landlock_create_ruleset", "openat", "mknodat", "mkdirat", "fchmod", "fchmodat",
 }
 
@@ -628,6 +629,16 @@ describe("against the kernel,", function()
         }
         expect(who, { groups = { "peers" } }, rows)
         expect(who, {}, { { "prlimit64,1,7,1,0", "any", E.EPERM }, { "prlimit64,0,7,1,0", E.EFAULT, E.EFAULT } })
+      end)
+
+      it("keeps the limit on core dumps, and is told that all went well", function()
+        expect(who, {}, {
+          { "prlimit64,0,4,1,0", E.EFAULT, "ok" },
+          { "prlimit64,0,4,1,1", "any", E.EPERM },
+          { "prlimit64,0,4,0,0", "ok", "ok" },
+          { "setrlimit,4,1", E.EFAULT, "ok" },
+          { "setrlimit,7,1", E.EFAULT, E.EFAULT },
+        })
       end)
 
       it("cannot signal or slow down every process of the user at once", function()
