@@ -90,44 +90,33 @@ int pc_clone_on_stack(unsigned long flags, int *pidfd, int (*fn)(void *), void *
 
 /*
  * A PID namespace is made by clone(2) alone, and belongs to the user namespace of who calls that. So a first child enters, and
- * clones the second, which is the host's like any other (CLONE_PARENT), and ends. It is one moment in the host's memory with the
- * calling thread asleep, does two calls and writes down what came of them.
+ * clones the second, which is the host's like any other (CLONE_PARENT), writes down what came of it, and ends. What is said below
+ * of a child beside the host's thread is true of both.
  *
- * - Descriptors. It has the host's table (CLONE_FILES), so that the second one's pidfd is the host's: a number that it would have
- *   to open could be another process's by then. It opens and closes nothing else there, and the second has a copy.
- * - The end. It has no exit signal: no handler and no wait(2) of the host's hears of it. Neither has the second until it execs.
+ * - The stack. The first has the lowest part of the second's, who is not so deep down before the first has ended.
+ * - Descriptors. It has the host's table (CLONE_FILES), so that the second one's pidfd is the host's: a number that the host would
+ *   have to open could be another process's by then. It opens and closes nothing else there, and the second has a copy.
+ * - The end. It has no exit signal: no handler and no common wait(2) of the host's hears of it. Neither has the second until it
+ *   execs. A host that waits for such children as well has it reaped: then there is none, which is as good.
  */
-static long clone_joined(const struct pc_join *join, unsigned long flags, void *top, int *pidfd, int (*fn)(void *), void *arg,
-			 uint32_t *shared)
-{
-	struct pc_joining joining = { join, flags | CLONE_PARENT, top, pidfd, fn, arg, shared, -ECHILD };
-	char *stack;
-	long pid;
-	int rc;
+#define FIRST_SIZE 8192u
 
-	rc = map_stack(&stack);
-	if (rc < 0)
-		return rc;
-	*pidfd = -1;
-	pid = pc_clone_call(CLONE_VM | CLONE_VFORK | CLONE_FILES, stack + STACK_SIZE + GUARD_SIZE, NULL, pc_join_child,
-			    &joining, NULL);
-	if (pid >= 0)
-		while (pc_sys4(__NR_wait4, pid, 0, __WALL, 0) == -EINTR)
-			;
-	munmap(stack, STACK_SIZE + GUARD_SIZE);
-	if (pid < 0)
-		return pid;
-	/* Killed amid its last call it has told nobody of the second. */
-	if (joining.pid < 0 && *pidfd >= 0)
-		return pc_process_of(*pidfd);
-	return joining.pid;
+static long start_joining(struct pc_joining *joining, const struct around *around)
+{
+	*joining->pidfd = -1;
+	return pc_clone_call(CLONE_VM | CLONE_FILES, around->stack + GUARD_SIZE + FIRST_SIZE, NULL, pc_join_child, joining,
+			     NULL);
 }
 
-static long clone_in(const struct pc_join *join, unsigned long flags, void *top, int *pidfd, int (*fn)(void *), void *arg,
-		     uint32_t *shared)
+/* The second child's pid, or -errno. */
+static long finish_joining(const struct pc_joining *joining, long first)
 {
-	return join ? clone_joined(join, flags, top, pidfd, fn, arg, shared) :
-		      pc_clone_call(flags, top, pidfd, fn, arg, shared);
+	while (pc_sys4(__NR_wait4, first, 0, __WCLONE, 0) == -EINTR)
+		;
+	/* Killed amid its last call it has told nobody of the second. */
+	if (joining->pid < 0 && *joining->pidfd >= 0)
+		return pc_process_of(*joining->pidfd);
+	return joining->pid;
 }
 
 /* ---- Beside the host's thread -------------------------------------------------------------------------------------------- */
@@ -169,20 +158,26 @@ static void await_leaving(const uint32_t *shared, int pidfd)
 int pc_clone_beside(const struct pc_join *join, unsigned long flags, int *pidfd, int (*fn)(void *), void *arg,
 		    void (*meanwhile)(void *), void *with)
 {
+	struct pc_joining joining;
 	struct around around;
 	uint32_t shared = 1;
 	int cancelled, rc;
 	long pid;
 
+	flags |= CLONE_VM | CLONE_CHILD_CLEARTID;
+
 	rc = begin(&around);
 	if (rc < 0)
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled);
-	pid = clone_in(join, flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, &shared);
+	joining = (struct pc_joining) { join, flags | CLONE_PARENT, stack_top(&around), pidfd, fn, arg, &shared, -ECHILD };
+	pid = join ? start_joining(&joining, &around) : pc_clone_call(flags, stack_top(&around), pidfd, fn, arg, &shared);
 	if (pid >= 0) {
 		meanwhile(with);
-		await_leaving(&shared, *pidfd);
+		pid = join ? finish_joining(&joining, pid) : pid;
 	}
+	if (pid >= 0)
+		await_leaving(&shared, *pidfd);
 	end(&around);
 	pthread_setcancelstate(cancelled, NULL);
 	return (int)pid;
@@ -226,9 +221,12 @@ static void unmap(struct pc_apart *apart)
 int pc_clone_apart(const struct pc_join *join, unsigned long flags, int *pidfd, int (*fn)(void *), void *arg,
 		   struct pc_apart *apart)
 {
+	struct pc_joining joining;
 	struct around around;
 	long pid;
 	int rc;
+
+	flags |= CLONE_VM | CLONE_CHILD_CLEARTID;
 
 	rc = map_words(apart);
 	if (rc < 0)
@@ -239,7 +237,11 @@ int pc_clone_apart(const struct pc_join *join, unsigned long flags, int *pidfd, 
 		return rc;
 	}
 	apart->stack = around.stack;
-	pid = clone_in(join, flags | CLONE_VM | CLONE_CHILD_CLEARTID, stack_top(&around), pidfd, fn, arg, apart->shared);
+	joining =
+		(struct pc_joining) { join, flags | CLONE_PARENT, stack_top(&around), pidfd, fn, arg, apart->shared, -ECHILD };
+	pid = join ? start_joining(&joining, &around) : pc_clone_call(flags, stack_top(&around), pidfd, fn, arg, apart->shared);
+	if (join && pid >= 0)
+		pid = finish_joining(&joining, pid);
 	set_signals(&around.before, NULL);
 	if (pid < 0)
 		unmap(apart);
