@@ -259,7 +259,11 @@ describe("the process that keeps it", function()
     local _ <close>, policy = shared()
     local before = namespaces(policy)
     local run, port = serve(policy)
-    os.execute("kill -9 " .. keepers()[1])
+    local number = keepers()[1]
+    os.execute("kill -9 " .. number)
+    assert.is_true(box.wait_for(5, function()
+      return is_dead(number)
+    end))
     local after = namespaces(policy)
     -- The server is still in the one of before.
     assert.not_equal(before.net, after.net)
