@@ -232,7 +232,7 @@ int pc_mount_pin_link(const char *path);
 int pc_mount_set(const char *path, uint64_t attributes, bool recursive);
 
 /*
- * Makes the one mount at `path` read-only and nodev, keeping the flags that a user namespace may not clear (nosuid, noexec,
+ * Makes the one mount at `path` read-only, nosuid and nodev, keeping the flags that a user namespace may not clear (noexec,
  * atime). For kernels before mount_setattr. Source: mount(2), MS_REMOUNT|MS_BIND; mount_namespaces(7), locked mounts.  [child]
  */
 int pc_mount_remount_read_only(const char *path);

@@ -13,6 +13,11 @@ local M = {}
 -- Source: mount_setattr(2).
 local RDONLY, NOSUID, NODEV, NOEXEC = 0x1, 0x2, 0x4, 0x8
 
+--- No right comes from a file in any tree: no device is opened, no set-user-ID bit counts. Nor do file capabilities, and that lets
+--- more start: where they counted, a program that has some (`setcap` on a node that listens on port 80) would fail with EPERM for
+--- want of them in the bounding set. Source: capabilities(7), "Safety checking for capability-dumb binaries".
+local POWERLESS = NOSUID | NODEV
+
 --- Copies waiting to be attached take a slot each.
 local SLOTS = 64
 
@@ -67,7 +72,7 @@ end
 --- nodes of its own, and root's runs own them. Before mount_setattr each mount is remounted by name.
 function Writer:read_only_root(mounts)
   if self.has_setattr then
-    self.flat:add("mount_set", { a = "/", value = RDONLY | NODEV, recursive = true })
+    self.flat:add("mount_set", { a = "/", value = RDONLY | POWERLESS, recursive = true })
     return
   end
   local seen = {}
@@ -147,7 +152,7 @@ end
 
 function Writer:mask(target, kind, optional)
   local from = kind == "directory" and "/dev/.mask/directory" or "/dev/.mask/file"
-  self:bind_read_only(from, target, NOSUID | NODEV | NOEXEC, optional)
+  self:bind_read_only(from, target, POWERLESS | NOEXEC, optional)
 end
 
 --- A mount point cannot be renamed; nor can the directories above it, up to the writable tree, when each is one too. Renamed
@@ -192,7 +197,7 @@ function Writer:blank(survey)
     if tree then
       self:pin_above(target, tree)
     end
-    self:bind_read_only("/dev/.mask/empty", target, NOSUID | NODEV | NOEXEC, true)
+    self:bind_read_only("/dev/.mask/empty", target, POWERLESS | NOEXEC, true)
   end
 end
 
@@ -252,7 +257,7 @@ function M.write(flat, profile, survey, host, uses, run_text, rights)
     writable[#writable + 1] = { path = tree, slot = slot }
     -- A device that is named itself is meant.
     if host.mount_setattr and survey.kinds[tree] ~= "device" then
-      flat:add("tree_set", { slot = slot, value = NODEV })
+      flat:add("tree_set", { slot = slot, value = POWERLESS })
     end
   end
   for _, tree in ipairs(covers ~= survey.covered and {} or survey.put_back) do
@@ -325,7 +330,7 @@ function Writer:seal(points, covers)
     local top = root and path.join(root, (point:sub(#root + 2):match("^[^/]+")))
     if top and top ~= point and not is_sealed[top] then
       is_sealed[top] = true
-      self:bind_read_only(top, top, NOSUID | NODEV | NOEXEC)
+      self:bind_read_only(top, top, POWERLESS | NOEXEC)
     end
   end
 end
@@ -333,7 +338,7 @@ end
 --- A readable tree loses the right to write on the way; before mount_setattr each mount in it by its name.
 function Writer:attach_read_only(slot, from, at, mounts)
   if self.has_setattr then
-    self.flat:add("tree_set", { slot = slot, value = RDONLY | NODEV })
+    self.flat:add("tree_set", { slot = slot, value = RDONLY | POWERLESS })
   end
   self:attach(slot, at)
   if not self.has_setattr then

@@ -127,15 +127,15 @@ int pc_mount_set(const char *path, uint64_t attributes, bool recursive)
 /* statfs(2) and mount(2) number the same flags alike, but for relatime. */
 int pc_mount_remount_read_only(const char *path)
 {
-	enum { ST_NOSUID = 2, ST_NOEXEC = 8, ST_NOATIME = 1024, ST_NODIRATIME = 2048, ST_RELATIME = 4096 };
-	unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NODEV;
+	enum { ST_NOEXEC = 8, ST_NOATIME = 1024, ST_NODIRATIME = 2048, ST_RELATIME = 4096 };
+	unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
 	struct statfs st;
 	long rc;
 
 	rc = pc_sys2(__NR_statfs, pc_ptr(path), pc_ptr(&st));
 	if (rc < 0)
 		return (int)rc;
-	flags |= (unsigned long)st.f_flags & (ST_NOSUID | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME);
+	flags |= (unsigned long)st.f_flags & (ST_NOEXEC | ST_NOATIME | ST_NODIRATIME);
 	if ((unsigned long)st.f_flags & ST_RELATIME)
 		flags |= MS_RELATIME;
 	return (int)pc_sys5(__NR_mount, pc_ptr("none"), pc_ptr(path), 0, (long)flags, 0);

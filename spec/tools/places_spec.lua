@@ -185,6 +185,17 @@ describe("programs", function()
     assert.matches("unshare", first.stderr, 1, true)
   end)
 
+  it("that have capabilities of their own start, without them", function()
+    -- Only root gives a file capabilities; without mounts nothing makes them count for nothing.
+    box.skip_unless_root()
+    box.skip_unless("mountns")
+    tool.works({
+      needs = { "setcap" },
+      setup = "cp /usr/bin/true able && setcap cap_net_bind_service=ep able",
+      run = "./able",
+    })
+  end)
+
   it("that ask for more rights are refused cleanly", function()
     local b <close> = box.new()
     for _, command in ipairs({ "su -c true nobody", "mount -t tmpfs none /mnt", "chroot / true", "dmesg" }) do
