@@ -45,13 +45,14 @@ int pc_drop_capabilities(void)
 
 	/*
 	 * Who lacks CAP_SETPCAP can change neither securebits nor the bounding set. It does not matter to him: no_new_privs
-	 * keeps exec from adding to the permitted set, which is emptied below and read back.
+	 * keeps exec from adding to the permitted set, which is emptied below and read back. SECBIT_KEEP_CAPS is not locked: there is
+	 * nothing to keep, and programs that set it whatever they do would fail (setpriv, ping).
 	 */
 	if (may_set) {
 		rc = pc_sys_prctl(PR_SET_SECUREBITS,
 				  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
-					  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
-					  SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
+					  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+					  SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED,
 				  0, 0, 0);
 		if (rc < 0)
 			return rc;

@@ -389,6 +389,14 @@ describe("a git command that may only read its repository", function()
     assert.not_equal(0, result.status)
     assert.matches(told, result.stderr, 1, true)
     assert.equal(0, b:cli({ "--git", "commit" }, { "git", "add", "f" }).status)
+    -- As agents have it.
+    for _, line in ipairs({ "cd . && git -C . add f; git commit -m x", "/usr/bin/git add f 2>&1 || exit 3", "git stash" }) do
+      assert.matches(told, b:cli({}, { "sh", "-c", line }).stderr, 1, true)
+    end
+    assert.matches(told, b:cli({}, { "timeout", "9", "git", "add", "f" }).stderr, 1, true)
+    assert.not_matches("may only read", b:cli({}, { "sh", "-c", "legit add f; git log --nope" }).stderr, 1, true)
+    -- What it would not let be written is not offered by it.
+    assert.not_matches("may only read", b:cli({}, { "sh", "-c", "git config a.b c" }).stderr, 1, true)
     -- Where the option has no say, and of what fails for a reason of its own, nothing.
     assert.not_matches("may only read", b:cli({ "--policy", "in-place" }, { "git", "add", "f" }).stderr, 1, true)
     assert.not_matches("may only read", b:cli({}, { "git", "log", "--nope" }).stderr, 1, true)

@@ -196,6 +196,10 @@ describe("programs", function()
     })
   end)
 
+  it("that would keep their capabilities, having none, start (PR_SET_KEEPCAPS)", function()
+    tool.works({ needs = { "setpriv" }, run = "setpriv --no-new-privs --pdeathsig clear true" })
+  end)
+
   it("that ask for more rights are refused cleanly", function()
     local b <close> = box.new()
     for _, command in ipairs({ "su -c true nobody", "mount -t tmpfs none /mnt", "chroot / true", "dmesg" }) do

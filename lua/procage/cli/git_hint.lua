@@ -1,4 +1,4 @@
---- What a git command needs that failed because it may only read the repository: git says EROFS, or nothing at all.
+--- What git needs that failed because it may only read the repository: it says EROFS, or nothing at all (`git stash`).
 
 local git = require("procage.git")
 local list = require("procage.list")
@@ -16,14 +16,31 @@ local WRITING = list.set({
 --- Options before git's subcommand that take a word. Source: git(1).
 local WITH_WORD = list.set({ "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env" })
 
----@param argv string[]
+---@param text string  what follows the word `git`
 ---@return string?
-local function subcommand(argv)
-  local i = 2
-  while argv[i] and argv[i]:sub(1, 1) == "-" do
-    i = i + (WITH_WORD[argv[i]] and 2 or 1)
+local function subcommand(text)
+  local is_word
+  for word in text:gmatch("%S+") do
+    if is_word then
+      is_word = false
+    elseif word:sub(1, 1) == "-" then
+      is_word = WITH_WORD[word]
+    else
+      return word:match("^[%w-]+")
+    end
   end
-  return argv[i]
+end
+
+--- Whether the command's words name a git command that writes, as a program of their own or in a line of shell, which is how
+--- agents have it. A line is not taken apart: that a repository may only be read is true whatever else failed.
+---@param argv string[]
+local function names_writing_git(argv)
+  for arguments in table.concat(argv, " "):gmatch("%f[%w_.-]git%f[^%w_.-]([^;&|\n]*)") do
+    if WRITING[subcommand(arguments) or ""] then
+      return true
+    end
+  end
+  return false
 end
 
 --- The line, where a change was tried that would let the command write; nil where refusals name one already.
@@ -32,8 +49,7 @@ end
 ---@param denials procage.Denials
 ---@return string?
 function M.line(policy, argv, denials)
-  local is_git = path.basename(argv[1]) == "git" and WRITING[subcommand(argv) or ""]
-  if not is_git or policy.fitted.unconfined or policy.fitted.git ~= "read" then
+  if policy.fitted.unconfined or policy.fitted.git ~= "read" or not names_writing_git(argv) then
     return nil
   end
   for _, line in ipairs(denials.denied) do
