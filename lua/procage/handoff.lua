@@ -136,11 +136,11 @@ end
 
 --- Every path at which one of `names` ("a" or "a/b") stands beneath `root`, whatever its letter case.
 ---@param root string
----@param names string[]
+---@param names string[]|procage.Spelling
 ---@param trees? string[]  that links on the way may lead into
 ---@return { path: string, kind: string }[]
 function M.find(root, names, trees)
-  return spelling.find(root, spelling.spell(names), nil, trees)
+  return spelling.find(root, names.below and names or spelling.spell(names), nil, trees)
 end
 
 local function add_names(list, node, at)

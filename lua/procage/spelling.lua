@@ -14,21 +14,29 @@ local M = {}
 ---@field below table<string, procage.Spelling>  by component, folded
 ---@field wanted table<string, string[]>  the same, as the names spell it
 
+--- One more name.
+---@param top procage.Spelling
+---@param name string
+---@param place integer  of the names
+function M.add(top, name, place)
+  local node = top
+  for component in name:gmatch("[^/]+") do
+    local lower = fold(component)
+    if not node.below[lower] then
+      node.below[lower], node.wanted[lower] = { first = place, below = {}, wanted = {} }, {}
+    end
+    table.insert(node.wanted[lower], component)
+    node = node.below[lower]
+  end
+  node.ends = true
+end
+
 ---@param names string[]
 ---@return procage.Spelling
 function M.spell(names)
   local top = { below = {}, wanted = {} }
   for i, name in ipairs(names) do
-    local node = top
-    for component in name:gmatch("[^/]+") do
-      local lower = fold(component)
-      if not node.below[lower] then
-        node.below[lower], node.wanted[lower] = { first = i, below = {}, wanted = {} }, {}
-      end
-      table.insert(node.wanted[lower], component)
-      node = node.below[lower]
-    end
-    node.ends = true
+    M.add(top, name, i)
   end
   return top
 end

@@ -12,6 +12,7 @@ local path = require("procage.path")
 local plants = require("procage.git_plants")
 local put_back_room = require("procage.put_back")
 local sockets = require("procage.sockets")
+local spelling = require("procage.spelling")
 
 local git_programs, ignored, user_git = later("procage.git_programs"), later("procage.ignored"), later("procage.user_git")
 local known_roots = later("procage.known_roots")
@@ -427,8 +428,9 @@ local function survey_handoff(survey, profile)
       names[#names + 1] = name
     end
   end
+  survey.spelling = spelling.spell(names)
   for _, root in ipairs(roots) do
-    for _, entry in ipairs(handoff.find(root, names, survey.write)) do
+    for _, entry in ipairs(handoff.find(root, survey.spelling, survey.write)) do
       protect(survey, entry.path, entry.kind)
     end
     if profile.git ~= "write" and git.is_bare(root) then
@@ -454,6 +456,7 @@ local function survey_handoff(survey, profile)
   local watched = table.move(names, 1, #names, 1, {})
   if profile.git ~= "write" then
     watched[#watched + 1] = ".git"
+    spelling.add(survey.spelling, ".git", #watched)
   end
   return roots, watched, absent
 end
@@ -676,6 +679,7 @@ local function look(profile, visible, context, mount_text)
   survey.watch = {
     roots = roots,
     names = watched,
+    spelling = survey.spelling,
     guarded = survey.guarded,
     noted = survey.noted,
     absent = absent,
