@@ -297,6 +297,7 @@ static void fcntl_block(struct program *p, const struct pc_filter_spec *spec)
 	(void)spec;
 	load_arg_low(p, 1);
 	ret_if_equal(p, 1024 /* F_SETLEASE */, REFUSE(EPERM));
+	ret_if_equal(p, 1040 /* F_SETDELEG, Linux 6.19: on directories too */, REFUSE(EPERM));
 	ret(p, ALLOW);
 }
 

@@ -77,9 +77,20 @@ describe("a filter", function()
 
     it(name .. " refuses every call that is newer than it, with ENOSYS", function()
       local filter = assert(core.seccomp_filter(spec))
-      assert.equal("allow", verdict(filter, 469))
+      assert.equal("allow", verdict(filter, 468))
       for _, nr in ipairs({ 470, 471, 500, 512, 547, 1000, 0x3fffffff, 0x7fffffff, 0x80000000, 0xfffffffe }) do
         assert.equal(E.ENOSYS, verdict(filter, nr), nr)
+      end
+    end)
+
+    it(name .. " refuses leases and delegations, which make others wait, and no other fcntl", function()
+      local filter = assert(core.seccomp_filter(spec))
+      local fcntl = core.seccomp_call("fcntl")
+      for _, command in ipairs({ 1024, 1040, 1024 | 1 << 32 }) do
+        assert.equal(E.EPERM, verdict(filter, fcntl, { 3, command, 0, 0, 0, 0 }), command)
+      end
+      for _, command in ipairs({ 0, 1, 2, 3, 4, 6, 1025, 1030, 1031, 1033, 1039 }) do
+        assert.equal("allow", verdict(filter, fcntl, { 3, command, 0, 0, 0, 0 }), command)
       end
     end)
 
