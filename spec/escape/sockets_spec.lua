@@ -178,3 +178,29 @@ c = socket.socket(socket.AF_UNIX); c.connect("\0procage-own"); c.send(b"x"); pri
     assert.equal("b'x'\n", outcome.stdout, outcome.stderr)
   end)
 end)
+
+describe("an abstract name that a run takes", function()
+  it("is not found by programs outside", function()
+    box.attack({
+      setup = function(b)
+        b.name = "procage-squat-" .. math.random(1 << 30)
+        b.client = b:start(python(([[
+import socket, time
+for _ in range(400):
+    try: socket.socket(socket.AF_UNIX).connect("\0%s"); print("fooled", flush=True); break
+    except OSError: time.sleep(0.02)]]):format(b.name)))
+      end,
+      run = function(b)
+        return python(([[
+import socket
+s = socket.socket(socket.AF_UNIX); s.settimeout(1); s.bind("\0%s"); s.listen(); s.accept()]]):format(b.name))
+      end,
+      hurt = function(b)
+        return box.wait_for(0.5, function()
+          return b.client:output():find("fooled", 1, true)
+        end)
+      end,
+      clause = "abstract",
+    })
+  end)
+end)

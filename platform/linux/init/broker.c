@@ -335,13 +335,26 @@ static int perform(const struct pc_image *image, struct job *job, bool may_wait,
 		       connect_to_internet(job, may_wait);
 }
 
-static int bind_socket(const struct job *job)
+/* "\0name": one of the network namespace's, where whoever knows the name comes. Bound to no name at all, a socket gets one of those. */
+static bool is_abstract(const struct job *job)
+{
+	const struct unix_address *address = (const void *)job->request.address;
+
+	return job->request.address_size > sizeof(uint16_t) && address->family == FAMILY_UNIX && !address->path[0];
+}
+
+static int bind_socket(const struct pc_image *image, const struct job *job, struct pc_broker_reply *reply)
 {
 	const struct __kernel_timespec pause = { .tv_nsec = BIND_PAUSE_NS };
 	int tries = job->request.is_patient ? BIND_TRIES : 1, rc;
 
 	if (job->socket < 0 || job->request.address_size > PC_BROKER_ADDRESS)
 		return -EINVAL;
+	/* The run itself could not connect to it; programs outside would take it for the one that they know by the name. */
+	if (is_abstract(job) && !(image->flags & PC_IMAGE_OWN_NETWORK)) {
+		reply->is_refused = 1;
+		return -EACCES;
+	}
 	/* What a path makes is made as the caller would have made it. */
 	if (job->directory >= 0) {
 		rc = (int)pc_sys1(__NR_fchdir, job->directory);
@@ -443,7 +456,7 @@ static void answer_waiting(const struct pc_image *image, int fd, struct job *job
 		answer_connect(fd, job, &reply, true);
 		return;
 	}
-	reply.error = job->request.op == PC_BROKER_BIND ? bind_socket(job) : -EINVAL;
+	reply.error = job->request.op == PC_BROKER_BIND ? bind_socket(image, job, &reply) : -EINVAL;
 	say(fd, &reply);
 }
 
@@ -481,7 +494,7 @@ static bool answer_here(const struct pc_image *image, int fd, struct job *job)
 	case PC_BROKER_BIND:
 		if (job->request.is_patient || is_about_a_path(job))
 			return false;
-		reply.error = bind_socket(job);
+		reply.error = bind_socket(image, job, &reply);
 		break;
 	default:
 		reply.error = -EINVAL;
