@@ -10,6 +10,7 @@ local lists = require("procage.list")
 local mounts = require("procage.mounts")
 local path = require("procage.path")
 local plants = require("procage.git_plants")
+local printable = require("procage.printable")
 local put_back_room = require("procage.put_back")
 local sockets = require("procage.sockets")
 local spelling = require("procage.spelling")
@@ -77,7 +78,7 @@ local function shared_tmp(profile, context)
 end
 
 local function note(survey, text, ...)
-  survey.notices[#survey.notices + 1] = text:format(...)
+  survey.notices[#survey.notices + 1] = printable(text:format(...))
 end
 
 --- A directory that is kept or hidden says what is in it by links too: those of a few levels are looked at.

@@ -49,6 +49,20 @@ describe("a hand-off file", function()
     end
   end)
 
+  it("is told of in words that no terminal obeys", function()
+    local control <close> = box.new()
+    local b <close> = box.new()
+    local made = [[d=$(printf 'a\033[2Jb\nprocage: all is well'); mkdir -p "$d/.git" && echo 'ref: x' > "$d/.git/HEAD"
+printf '[core]\nfsmonitor = ./x\n' > "$d/.git/config"; mkdir "$d/.git/objects" "$d/.git/refs"]]
+    assert.equal(0, control:run_unconfined(made).status)
+    local outcome = b:run(made)
+    assert.matches("all is well/.git", outcome.appeared[1].path, 1, true)
+    for _, list in ipairs({ outcome.notices, outcome.events }) do
+      assert.not_matches("[%c]", table.concat(list))
+    end
+    assert.matches("a\\x1b[2Jb\\nprocage: all is well/.git appeared", table.concat(outcome.events), 1, true)
+  end)
+
   it("is noticed after runs that changed nothing, in a tree that was still for a while", function()
     local plants = {
       { "echo evil > .envrc", ".envrc" },

@@ -7,6 +7,7 @@ local later = require("procage.later")
 local list = require("procage.list")
 local outcomes = require("procage.outcome")
 local path = require("procage.path")
+local printable = require("procage.printable")
 local private = require("procage.private")
 local report_room = require("procage.report")
 local resolve = require("procage.resolve")
@@ -169,6 +170,10 @@ function M.conclude(self, begun, raw)
   move_out(self, outcome, begun)
   if outcome.dropped_bytes > 0 then
     outcome.notices[#outcome.notices + 1] = ("%d bytes of output were dropped"):format(outcome.dropped_bytes)
+  end
+  -- They name what a command has named, and somebody prints them. The paths themselves are in `appeared`.
+  for i, notice in ipairs(outcome.notices) do
+    outcome.notices[i] = printable(notice)
   end
   -- Told apart from what happened: a caller may know the gaps by now, but not what a run has just done.
   outcome.events = outcome.notices
