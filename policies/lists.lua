@@ -1227,6 +1227,10 @@ M.env_drop = {
 M.env_set = {
   { name = "NO_COLOR", value = "1", reason = "output is read by programs" },
   { name = "CARGO_TERM_COLOR", value = "never", reason = "cargo does not look at NO_COLOR" },
+  {
+    name = "FAKEROOTDONTTRYCHOWN", value = "1",
+    reason = "fakeroot passes by EPERM of chown(2), and in a user namespace other ids are EINVAL: dpkg-buildpackage failed",
+  },
 }
 
 ---@class procage.KeyFileRow

@@ -45,6 +45,18 @@ describe("in the workspace", function()
     end
   end)
 
+  it("a package of root's files is made under fakeroot", function()
+    tool.works({
+      needs = { "fakeroot", "dpkg-deb" },
+      setup = "mkdir -p p/DEBIAN p/usr && touch p/usr/f"
+        .. " && printf 'Package: x\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b>\nDescription: x\n' >p/DEBIAN/control",
+      run = "fakeroot sh -ec 'chown -R root:root p; chown 5:6 p/usr/f; dpkg-deb -b p x.deb >/dev/null'"
+        .. " && dpkg-deb --fsys-tarfile x.deb | tar tv --numeric-owner",
+      prints = "0/0 .* ./usr/\n.* 5/6 .* ./usr/f\n",
+      unless = { clause = "ipc", lacks = { "ipcns" }, fails = "message channels" },
+    })
+  end)
+
   it("trees are synchronised by rsync", function()
     tool.works({
       needs = { "rsync" },
