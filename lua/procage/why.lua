@@ -1,6 +1,7 @@
 --- Why a run may do something or may not: what decides, which line of which policy or configuration says so, and the smallest
 --- change that would alter it. A change is offered only after the policy was built again with it and asked the same.
 
+local core = require("procage.core")
 local disk = require("procage.disk")
 local ignored = require("procage.ignored")
 local json = require("procage.json")
@@ -174,7 +175,10 @@ local ALLOW = {
   write = function(policy, _, object)
     local place, why = place_to_write(policy, object)
     if why or is_too_wide(place, policy.context.home) then
-      return {}, why
+      local wide = "all of %s would be opened: make a directory for it alone, which --allow-write then names"
+      return {}, why or wide:format(place)
+    elseif object.kind == "absent" and not core.stat(place) then
+      return {}, ("%s is not there: make it, and --allow-write names it"):format(place)
     end
     return { { change = { writable = { place } } } }
   end,

@@ -181,6 +181,15 @@ describe("why", function()
     assert.matches("\n  to allow  nothing is offered: ", text, 1, true)
   end)
 
+  it("says what has to be there before anything can be offered", function()
+    local b <close> = grown()
+    local answer = ask(b, "write", b.home .. "/loose")
+    local wide = "all of %s would be opened: make a directory for it alone, which --allow-write then names"
+    assert.equal(wide:format(b.home), answer.no_change)
+    answer = ask(b, "write", b.home .. "/absent/dir/file")
+    assert.equal(b.home .. "/absent/dir is not there: make it, and --allow-write names it", answer.no_change)
+  end)
+
   it("answers for a policy of the operator's own", function()
     local b <close> = grown()
     local file = b:write("outside/p.lua", [[

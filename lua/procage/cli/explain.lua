@@ -39,6 +39,16 @@ local function host_line(host)
   return ("%s %s, %s, %s"):format(host.system, host.kernel, landlock, tier)
 end
 
+--- The row of an entry that stands for the same name in another home (the account's own, where HOME is another).
+local function row_of_tail(entry, rows)
+  for _, row in ipairs(rows or {}) do
+    local tail = row.path and row.path:match("^~(/.+)$")
+    if tail and entry:sub(-#tail) == tail then
+      return row
+    end
+  end
+end
+
 --- Lines for entries of the profile that come from a shipped list: the name that --lift takes, and the reason.
 ---@param entries string[]  the profile's
 ---@param rows table[]  the list's
@@ -52,7 +62,8 @@ local function add_reasons(lines, entries, rows, name_of, entry_of, reason)
   end
   for _, entry in ipairs(entries) do
     local row = by_entry[entry]
-    local note = row and row[reason] or ""
+    local told = row or row_of_tail(entry, rows)
+    local note = told and told[reason] or "named by the policy or its configuration"
     if row and row.never_lift then
       note = note .. " (never lifted)"
     end
