@@ -13,9 +13,9 @@ local M = {}
 -- Source: mount_setattr(2).
 local RDONLY, NOSUID, NODEV, NOEXEC = 0x1, 0x2, 0x4, 0x8
 
---- No right comes from a file in any tree: no device is opened, no set-user-ID bit counts. Nor do file capabilities, and that lets
---- more start: where they counted, a program that has some (`setcap` on a node that listens on port 80) would fail with EPERM for
---- want of them in the bounding set. Source: capabilities(7), "Safety checking for capability-dumb binaries".
+--- No right comes from a file in any tree: no device is opened, no set-user-ID bit counts. Nor do file capabilities, and that
+--- lets more start: where they counted, a program that has some (`setcap` on a node that listens on port 80) would fail with
+--- EPERM for want of them in the bounding set. Source: capabilities(7), "Safety checking for capability-dumb binaries".
 local POWERLESS = NOSUID | NODEV
 
 --- Copies waiting to be attached take a slot each.
