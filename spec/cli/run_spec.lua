@@ -433,6 +433,8 @@ describe("a program that cannot be executed", function()
     assert.matches("procage-lua: no-such: command not found", message(b, {}, { "no-such" }), 1, true)
     assert.matches("procage-lua: no-such: command not found", message(b, { "--policy", "own-command" }, { "no-such" }), 1, true)
     assert.equal(127, b:cli({ "--policy", "own-command" }, { "no-such" }).status)
+    local variable = "A=1: command not found; a variable is set by an option: --env A=1"
+    assert.matches(variable, message(b, {}, { "A=1", "true" }), 1, true)
     b:write("workspace/broken", "#!/no/such/interpreter\n")
     b:setup("chmod +x broken")
     assert.matches("./broken: the program that it names on its first line, or its loader, is not there",

@@ -98,6 +98,16 @@ describe("the command line", function()
     assert.equal("unknown subcommand 'rnu' (did you mean run?)", message)
   end)
 
+  it("says where a command belongs", function()
+    local told = "; a command to run comes after run: procage-lua run -- %s"
+    assert.equal("unknown subcommand 'env'" .. told:format("env"), select(2, parse("env")))
+    -- A program's name may be near a subcommand's.
+    assert.equal("unknown subcommand 'tesc' (did you mean test?)", select(2, parse("tesc")))
+    assert.equal("unknown subcommand 'tee' (did you mean test?)" .. told:format("tee"), select(2, parse("tee")))
+    assert.matches("(did you mean ports:443,80?)", select(2, parse("run", "--net", "443,80", "--", "true")), 1, true)
+    assert.matches("(did you mean loopback?)", select(2, parse("run", "--net", "lopback", "--", "true")), 1, true)
+  end)
+
   it("refuses a run without a command", function()
     assert.is_nil((parse("run")))
     assert.is_nil((parse("run", "--")))

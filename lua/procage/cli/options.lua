@@ -290,6 +290,18 @@ local function parse_command(command, words)
   return request
 end
 
+--- Whether a shell would find a program of this name: `make` is near `mask`, and not meant by it.
+local function is_program(name)
+  for directory in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+    local file = not name:find("/", 1, true) and io.open(directory .. "/" .. name)
+    if file then
+      file:close()
+      return true
+    end
+  end
+  return false
+end
+
 --- Parses the words after the program's name.
 ---@param words string[]
 ---@return procage.cli.Request? request
@@ -305,8 +317,12 @@ function M.parse(words)
   end
   local command = commands.find(first)
   if not command then
-    local what = first:sub(1, 1) == "-" and "option" or "subcommand"
-    return nil, ("unknown %s '%s'%s"):format(what, first, nearest.hint(first, commands.names()))
+    local is_option = first:sub(1, 1) == "-"
+    local hint = nearest.hint(first, commands.names())
+    if not is_option and (hint == "" or is_program(first)) then
+      hint = hint .. "; a command to run comes after run: procage-lua run -- " .. first
+    end
+    return nil, ("unknown %s '%s'%s"):format(is_option and "option" or "subcommand", first, hint)
   end
   return parse_command(command, words)
 end

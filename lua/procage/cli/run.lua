@@ -43,6 +43,8 @@ local function explain_exec(argv, status, message)
     return argv[1] .. ": " .. message
   elseif argv[1]:find("%s") and #argv == 1 then
     return ("%s: command not found; for a line of shell: sh -c '%s'"):format(argv[1], argv[1])
+  elseif argv[1]:find("^[%a_][%w_]*=") then
+    return ("%s: command not found; a variable is set by an option: --env %s"):format(argv[1], quote.shell(argv[1]))
   end
   return message
 end

@@ -1,6 +1,11 @@
 --- What the values of options may be: each takes the text, and gives the value or nil and what is wrong.
 
+local nearest = require("procage.nearest")
+
 local M = {}
+
+--- Networks that are a word alone.
+local WORDS = { "none", "loopback", "all", "ports:" }
 
 --- A function for one of several words.
 ---@param flag string
@@ -58,7 +63,8 @@ function M.network(text)
   end
   local list = text:match("^ports:(.*)$")
   if not list then
-    return nil, ("--net: '%s' is none of none, loopback, ports:N[,N...], all"):format(text)
+    local meant = text:find("^[%d,]+$") and (" (did you mean ports:%s?)"):format(text) or nearest.hint(text, WORDS)
+    return nil, ("--net: '%s' is none of none, loopback, ports:N[,N...], all%s"):format(text, meant)
   end
   local ports = {}
   for item in (list .. ","):gmatch("([^,]*),") do
