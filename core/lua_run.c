@@ -74,28 +74,204 @@ static int plan_ops(lua_State *L)
 	return 1;
 }
 
+/* ---- the specification of a run ----------------------------------------------------------------------------------------- */
+
+static const char *check_text(lua_State *L, int index, const char *what)
+{
+	size_t size;
+	const char *text;
+
+	/* A number's text would die with its stack slot. */
+	if (lua_type(L, index) != LUA_TSTRING)
+		luaL_error(L, "%s: a string is expected, not a %s", what, luaL_typename(L, index));
+	text = lua_tolstring(L, index, &size);
+	if (strlen(text) != size)
+		luaL_error(L, "%s: a NUL byte inside", what);
+	return text;
+}
+
+/*
+ * spec[key] as a NULL-ended array. The array is a userdata left on the stack; the texts live as long as the list, which the
+ * caller's table holds.
+ */
+static const char *const *check_list(lua_State *L, int spec, const char *key, bool may_be_empty)
+{
+	const char **array;
+	lua_Integer count, i;
+
+	if (lua_getfield(L, spec, key) != LUA_TTABLE)
+		luaL_error(L, "%s: a list is expected", key);
+	count = luaL_len(L, -1);
+	if (count > INT_MAX / 16 || (count == 0 && !may_be_empty))
+		luaL_error(L, "%s: too few or too many entries", key);
+	array = lua_newuserdatauv(L, ((size_t)count + 1) * sizeof(*array), 0);
+	for (i = 0; i < count; i++) {
+		lua_rawgeti(L, -2, i + 1);
+		array[i] = check_text(L, -1, key);
+		lua_pop(L, 1);
+	}
+	array[count] = NULL;
+	return array;
+}
+
+static const char *option_path(lua_State *L, int spec, const char *key, bool is_needed)
+{
+	const char *path;
+
+	if (lua_getfield(L, spec, key) == LUA_TNIL) {
+		if (is_needed)
+			luaL_error(L, "%s: missing", key);
+		lua_pop(L, 1);
+		return NULL;
+	}
+	path = check_text(L, -1, key);
+	if (path[0] != '/')
+		luaL_error(L, "%s: an absolute path is expected", key);
+	lua_pop(L, 1); /* the spec holds it */
+	return path;
+}
+
+static lua_Integer option_integer(lua_State *L, int spec, const char *key, lua_Integer absent, lua_Integer least)
+{
+	lua_Integer value = absent;
+	int is_integer;
+
+	if (lua_getfield(L, spec, key) != LUA_TNIL) {
+		value = lua_tointegerx(L, -1, &is_integer);
+		if (!is_integer || value < least)
+			luaL_error(L, "%s: an integer of at least %I is expected", key, (LUAI_UACINT)least);
+	}
+	lua_pop(L, 1);
+	return value;
+}
+
+static void check_cgroup(lua_State *L, int spec, const char **cgroup, struct pc_cgroup_limits *limits)
+{
+	*cgroup = option_path(L, spec, "cgroup", false);
+	limits->memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
+	limits->processes = (uint64_t)option_integer(L, spec, "processes", 0, 1);
+	if (!*cgroup && (limits->memory_bytes || limits->processes))
+		luaL_error(L, "memory_bytes and processes: a cgroup is needed");
+}
+
+static void check_input(lua_State *L, int spec, struct pc_run *run)
+{
+	/* Binary-safe: NUL bytes are input like any other. */
+	if (lua_getfield(L, spec, "stdin") == LUA_TSTRING)
+		run->input = lua_tolstring(L, -1, &run->input_size);
+	else if (!lua_isnil(L, -1))
+		luaL_error(L, "stdin: a string is expected, not a %s", luaL_typename(L, -1));
+	lua_pop(L, 1);
+}
+
+/* spec.chosen: {dev, ino, ctime_ns} of the one program, as core.executable() told them. */
+static void check_chosen(lua_State *L, int spec, struct pc_command *command)
+{
+	int chosen;
+
+	if (lua_getfield(L, spec, "chosen") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	if (!lua_istable(L, -1) || !command->programs[0] || command->programs[1])
+		luaL_error(L, "chosen: a table is expected, and one program");
+	chosen = lua_gettop(L);
+	command->is_chosen = true;
+	command->chosen_dev = (uint64_t)option_integer(L, chosen, "dev", 0, LUA_MININTEGER);
+	command->chosen_ino = (uint64_t)option_integer(L, chosen, "ino", 0, LUA_MININTEGER);
+	command->chosen_ctime_ns = option_integer(L, chosen, "ctime_ns", 0, LUA_MININTEGER);
+	lua_pop(L, 1);
+}
+
+static void check_words(lua_State *L, int spec, struct pc_command *command)
+{
+	command->argv = check_list(L, spec, "argv", false);
+	command->envp = check_list(L, spec, "env", true);
+	command->programs = check_list(L, spec, "programs", true);
+	check_chosen(L, spec, command);
+	command->cwd = option_path(L, spec, "cwd", true);
+	command->directory = option_path(L, spec, "directory", false);
+}
+
+static enum pc_observes option_observes(lua_State *L, int spec)
+{
+	static const char *const names[] = { "none", "refused", "mounts", "all", NULL };
+	static const enum pc_observes values[] = { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_MOUNTS, PC_OBSERVES_ALL };
+	enum pc_observes value = PC_OBSERVES_NONE;
+
+	if (lua_getfield(L, spec, "observes") != LUA_TNIL)
+		value = values[luaL_checkoption(L, -1, NULL, names)];
+	lua_pop(L, 1);
+	return value;
+}
+
+static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
+{
+	static const char *const keys[] = {
+		"argv",		  "env",	   "programs",	    "cwd",	 "directory",	   "chosen",	"stdin",
+		"stdin_fd",	  "stdin_path",	   "is_input_open", "stdout_fd", "stderr_fd",	   "is_merged", "has_terminal",
+		"takes_signals",  "capture_bytes", "timeout_ms",    "cgroup",	 "memory_bytes",   "processes", "grace_ms",
+		"stdin_grace_ms", "observes",	   "is_audited",    "spare",	 "may_leave_init", "joins",	NULL
+	};
+
+	pc_check_options(L, spec, keys);
+	check_words(L, spec, command);
+	check_input(L, spec, run);
+	run->stdin_fd = (int)option_integer(L, spec, "stdin_fd", -1, 0);
+	run->stdin_path = option_path(L, spec, "stdin_path", false);
+	run->is_input_open = pc_option_boolean(L, spec, "is_input_open");
+	run->stdout_fd = (int)option_integer(L, spec, "stdout_fd", -1, 0);
+	run->stderr_fd = (int)option_integer(L, spec, "stderr_fd", -1, 0);
+	run->has_terminal = pc_option_boolean(L, spec, "has_terminal");
+	run->is_merged = pc_option_boolean(L, spec, "is_merged");
+	run->takes_signals = pc_option_boolean(L, spec, "takes_signals");
+	run->capture_bytes = (size_t)option_integer(L, spec, "capture_bytes", 1 << 20, 0);
+	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
+	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
+	run->observes = option_observes(L, spec);
+	run->is_audited = pc_option_boolean(L, spec, "is_audited");
+	run->may_leave_init = pc_option_boolean(L, spec, "may_leave_init");
+	run->input_grace_ms = option_integer(L, spec, "stdin_grace_ms", 0, 0);
+	check_cgroup(L, spec, &command->cgroup, &command->cgroup_limits);
+}
+
 /* ---- runs started ahead -------------------------------------------------------------------------------------------------- */
 
 struct spare_object {
 	struct pc_spare *spare; /* NULL: taken or closed */
 };
 
-/* core.prepare(plan, directory|nil, wait_ms, use|nil) -> spare | nil, message, errno: a run up to its command, for core.run's `spare` */
+/*
+ * core.prepare(plan, {wait_ms, directory?, cgroup?, memory_bytes?, processes?, is_audited?, joins?}) -> spare | nil, message, errno: a
+ * run up to its command, for core.run's `spare`
+ */
 static int run_prepare(lua_State *L)
 {
+	static const char *const keys[] = { "wait_ms",	 "directory",  "cgroup", "memory_bytes",
+					    "processes", "is_audited", "joins",	 NULL };
 	const struct plan_object *object = luaL_checkudata(L, 1, PLAN);
-	const char *directory = lua_isnoneornil(L, 2) ? NULL : pc_check_path(L, 2);
-	uint32_t wait_ms = (uint32_t)pc_check_range(L, 3, 1, 60000);
 	struct spare_object *made;
+	struct pc_ahead ahead;
 	struct pc_join *join;
 	int rc;
 
-	lua_settop(L, 4);
-	join = pc_check_join(L, 4);
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	pc_check_options(L, 2, keys);
+	ahead = (struct pc_ahead) {
+		.directory = option_path(L, 2, "directory", false),
+		.is_audited = pc_option_boolean(L, 2, "is_audited"),
+		.wait_ms = (uint32_t)option_integer(L, 2, "wait_ms", 0, 1),
+	};
+	luaL_argcheck(L, ahead.wait_ms >= 1 && ahead.wait_ms <= 60000, 2, "wait_ms: 1 to 60000 is expected");
+	check_cgroup(L, 2, &ahead.cgroup, &ahead.cgroup_limits);
 	made = lua_newuserdatauv(L, sizeof(*made), 0);
 	*made = (struct spare_object) { 0 };
 	luaL_setmetatable(L, SPARE);
-	rc = pc_spare_start(&object->plan, object->bytes, object->size, directory, join, wait_ms, &made->spare);
+	lua_getfield(L, 2, "joins");
+	ahead.join = join = pc_check_join(L, -1);
+	lua_pop(L, 1); /* the spec holds it */
+	rc = pc_spare_start(&object->plan, object->bytes, object->size, &ahead, &made->spare);
 	pc_end_join(join);
 	return rc < 0 ? pc_push_result(L, rc, "prepare") : 1;
 }
@@ -179,162 +355,6 @@ static void drop_spare(struct pc_command *command)
 	if (command->spare)
 		pc_spare_close(command->spare);
 	command->spare = NULL;
-}
-
-/* ---- the specification of a run ----------------------------------------------------------------------------------------- */
-
-static const char *check_text(lua_State *L, int index, const char *what)
-{
-	size_t size;
-	const char *text;
-
-	/* A number's text would die with its stack slot. */
-	if (lua_type(L, index) != LUA_TSTRING)
-		luaL_error(L, "%s: a string is expected, not a %s", what, luaL_typename(L, index));
-	text = lua_tolstring(L, index, &size);
-	if (strlen(text) != size)
-		luaL_error(L, "%s: a NUL byte inside", what);
-	return text;
-}
-
-/*
- * spec[key] as a NULL-ended array. The array is a userdata left on the stack; the texts live as long as the list, which the
- * caller's table holds.
- */
-static const char *const *check_list(lua_State *L, int spec, const char *key, bool may_be_empty)
-{
-	const char **array;
-	lua_Integer count, i;
-
-	if (lua_getfield(L, spec, key) != LUA_TTABLE)
-		luaL_error(L, "%s: a list is expected", key);
-	count = luaL_len(L, -1);
-	if (count > INT_MAX / 16 || (count == 0 && !may_be_empty))
-		luaL_error(L, "%s: too few or too many entries", key);
-	array = lua_newuserdatauv(L, ((size_t)count + 1) * sizeof(*array), 0);
-	for (i = 0; i < count; i++) {
-		lua_rawgeti(L, -2, i + 1);
-		array[i] = check_text(L, -1, key);
-		lua_pop(L, 1);
-	}
-	array[count] = NULL;
-	return array;
-}
-
-static const char *option_path(lua_State *L, int spec, const char *key, bool is_needed)
-{
-	const char *path;
-
-	if (lua_getfield(L, spec, key) == LUA_TNIL) {
-		if (is_needed)
-			luaL_error(L, "%s: missing", key);
-		lua_pop(L, 1);
-		return NULL;
-	}
-	path = check_text(L, -1, key);
-	if (path[0] != '/')
-		luaL_error(L, "%s: an absolute path is expected", key);
-	lua_pop(L, 1); /* the spec holds it */
-	return path;
-}
-
-static lua_Integer option_integer(lua_State *L, int spec, const char *key, lua_Integer absent, lua_Integer least)
-{
-	lua_Integer value = absent;
-	int is_integer;
-
-	if (lua_getfield(L, spec, key) != LUA_TNIL) {
-		value = lua_tointegerx(L, -1, &is_integer);
-		if (!is_integer || value < least)
-			luaL_error(L, "%s: an integer of at least %I is expected", key, (LUAI_UACINT)least);
-	}
-	lua_pop(L, 1);
-	return value;
-}
-
-static void check_input(lua_State *L, int spec, struct pc_run *run)
-{
-	/* Binary-safe: NUL bytes are input like any other. */
-	if (lua_getfield(L, spec, "stdin") == LUA_TSTRING)
-		run->input = lua_tolstring(L, -1, &run->input_size);
-	else if (!lua_isnil(L, -1))
-		luaL_error(L, "stdin: a string is expected, not a %s", luaL_typename(L, -1));
-	lua_pop(L, 1);
-}
-
-/* spec.chosen: {dev, ino, ctime_ns} of the one program, as core.executable() told them. */
-static void check_chosen(lua_State *L, int spec, struct pc_command *command)
-{
-	int chosen;
-
-	if (lua_getfield(L, spec, "chosen") == LUA_TNIL) {
-		lua_pop(L, 1);
-		return;
-	}
-	if (!lua_istable(L, -1) || !command->programs[0] || command->programs[1])
-		luaL_error(L, "chosen: a table is expected, and one program");
-	chosen = lua_gettop(L);
-	command->is_chosen = true;
-	command->chosen_dev = (uint64_t)option_integer(L, chosen, "dev", 0, LUA_MININTEGER);
-	command->chosen_ino = (uint64_t)option_integer(L, chosen, "ino", 0, LUA_MININTEGER);
-	command->chosen_ctime_ns = option_integer(L, chosen, "ctime_ns", 0, LUA_MININTEGER);
-	lua_pop(L, 1);
-}
-
-static void check_words(lua_State *L, int spec, struct pc_command *command)
-{
-	command->argv = check_list(L, spec, "argv", false);
-	command->envp = check_list(L, spec, "env", true);
-	command->programs = check_list(L, spec, "programs", true);
-	check_chosen(L, spec, command);
-	command->cwd = option_path(L, spec, "cwd", true);
-	command->directory = option_path(L, spec, "directory", false);
-}
-
-static enum pc_observes option_observes(lua_State *L, int spec)
-{
-	static const char *const names[] = { "none", "refused", "mounts", "all", NULL };
-	static const enum pc_observes values[] = { PC_OBSERVES_NONE, PC_OBSERVES_REFUSED, PC_OBSERVES_MOUNTS, PC_OBSERVES_ALL };
-	enum pc_observes value = PC_OBSERVES_NONE;
-
-	if (lua_getfield(L, spec, "observes") != LUA_TNIL)
-		value = values[luaL_checkoption(L, -1, NULL, names)];
-	lua_pop(L, 1);
-	return value;
-}
-
-static void check_spec(lua_State *L, int spec, struct pc_command *command, struct pc_run *run)
-{
-	static const char *const keys[] = {
-		"argv",		  "env",	   "programs",	    "cwd",	 "directory",	   "chosen",	"stdin",
-		"stdin_fd",	  "stdin_path",	   "is_input_open", "stdout_fd", "stderr_fd",	   "is_merged", "has_terminal",
-		"takes_signals",  "capture_bytes", "timeout_ms",    "cgroup",	 "memory_bytes",   "processes", "grace_ms",
-		"stdin_grace_ms", "observes",	   "is_audited",    "spare",	 "may_leave_init", "joins",	NULL
-	};
-
-	pc_check_options(L, spec, keys);
-	check_words(L, spec, command);
-	check_input(L, spec, run);
-	run->stdin_fd = (int)option_integer(L, spec, "stdin_fd", -1, 0);
-	run->stdin_path = option_path(L, spec, "stdin_path", false);
-	run->is_input_open = pc_option_boolean(L, spec, "is_input_open");
-	run->stdout_fd = (int)option_integer(L, spec, "stdout_fd", -1, 0);
-	run->stderr_fd = (int)option_integer(L, spec, "stderr_fd", -1, 0);
-	run->has_terminal = pc_option_boolean(L, spec, "has_terminal");
-	run->is_merged = pc_option_boolean(L, spec, "is_merged");
-	run->takes_signals = pc_option_boolean(L, spec, "takes_signals");
-	run->capture_bytes = (size_t)option_integer(L, spec, "capture_bytes", 1 << 20, 0);
-	run->timeout_ms = option_integer(L, spec, "timeout_ms", -1, 1);
-	run->grace_ms = option_integer(L, spec, "grace_ms", 2000, 0);
-	run->observes = option_observes(L, spec);
-	run->is_audited = pc_option_boolean(L, spec, "is_audited");
-	run->may_leave_init = pc_option_boolean(L, spec, "may_leave_init");
-	run->input_grace_ms = option_integer(L, spec, "stdin_grace_ms", 0, 0);
-	command->cgroup = option_path(L, spec, "cgroup", false);
-	command->cgroup_limits.memory_bytes = (uint64_t)option_integer(L, spec, "memory_bytes", 0, 1);
-	command->cgroup_limits.processes = (uint64_t)option_integer(L, spec, "processes", 0, 1);
-	if (!command->cgroup && (command->cgroup_limits.memory_bytes || command->cgroup_limits.processes))
-		luaL_error(L, "memory_bytes and processes: a cgroup is needed");
 }
 
 /* ---- what comes out ------------------------------------------------------------------------------------------------------ */

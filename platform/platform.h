@@ -334,18 +334,28 @@ struct pc_process {
 int pc_spawn(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_command *command,
 	     struct pc_process *process, struct pc_failure *failure);
 
+/* What is known of a run before its command. */
+struct pc_ahead {
+	const char *directory; /* the run's private directory, or NULL */
+	const char *cgroup;    /* as in struct pc_command, with its limits: the run's own is made here */
+	struct pc_cgroup_limits cgroup_limits;
+	const struct pc_join *join; /* as in struct pc_command */
+	bool is_audited;	    /* its domain gets a name, for the kernel's records of it */
+	uint32_t wait_ms;	    /* it ends by itself after that long without a command */
+};
+
 /*
  * Starts a run ahead, up to the command itself: a child makes namespaces and mounts, adds the rules, and is confined, while the
- * caller goes on. It ends by itself after `wait_ms` without a command, and with this process.
- *
- * directory: the run's private directory, or NULL
- * join: as a pc_command's
+ * caller goes on. It ends with this process.
  *
  * Returns 0; or -errno: EOPNOTSUPP (a plan that cannot be begun without the command, or a kernel without MADV_WIPEONFORK).
  */
 struct pc_spare;
-int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const char *directory,
-		   const struct pc_join *join, uint32_t wait_ms, struct pc_spare **spare);
+int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_ahead *ahead,
+		   struct pc_spare **spare);
+
+/* What its domain is called; NULL: nothing. */
+const char *pc_spare_domain_name(const struct pc_spare *spare);
 
 /*
  * Whether it waits for its command, or will. A spare of a process that has forked since, of which a descriptor was closed, or

@@ -14,8 +14,12 @@
 #include <time.h>
 
 struct pc_cgroup {
-	int parent_fd, fd, procs_fd, kill_fd;
-	char name[48];
+	struct pc_cgroup_limits limits;
+	int parent_fd, fd, procs_fd, kill_fd; /* all -1 while it rests */
+	dev_t dev;
+	ino_t ino;
+	char name[48]; /* empty: not made */
+	char parent[]; /* its path */
 };
 
 static int write_at(int at, const char *name, const char *text)
@@ -101,11 +105,26 @@ static int set_limits(int fd, const struct pc_cgroup_limits *limits)
 	return rc == -ENOENT && faccessat(fd, "memory.max", F_OK, 0) == 0 ? 0 : rc;
 }
 
-static int make(const char *parent, struct pc_cgroup *cgroup)
+/* What a run needs of it, once it is there. */
+static int open_files(struct pc_cgroup *cgroup)
+{
+	struct stat st;
+
+	cgroup->fd = openat(cgroup->parent_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (cgroup->fd < 0 || fstat(cgroup->fd, &st) < 0)
+		return -errno;
+	cgroup->dev = st.st_dev;
+	cgroup->ino = st.st_ino;
+	cgroup->procs_fd = openat(cgroup->fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	cgroup->kill_fd = cgroup->procs_fd < 0 ? -1 : openat(cgroup->fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	return cgroup->kill_fd < 0 ? -errno : 0;
+}
+
+static int make(struct pc_cgroup *cgroup)
 {
 	static atomic_uint runs;
 
-	cgroup->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cgroup->parent_fd = open(cgroup->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (cgroup->parent_fd < 0)
 		return -errno;
 	if (atomic_load(&runs) == 0)
@@ -117,12 +136,17 @@ static int make(const char *parent, struct pc_cgroup *cgroup)
 		cgroup->name[0] = '\0'; /* not ours to remove */
 		return rc;
 	}
-	cgroup->fd = openat(cgroup->parent_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cgroup->fd < 0)
-		return -errno;
-	cgroup->procs_fd = openat(cgroup->fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-	cgroup->kill_fd = cgroup->procs_fd < 0 ? -1 : openat(cgroup->fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-	return cgroup->kill_fd < 0 ? -errno : 0;
+	return open_files(cgroup);
+}
+
+static void close_all(struct pc_cgroup *cgroup)
+{
+	int *fds[] = { &cgroup->kill_fd, &cgroup->procs_fd, &cgroup->fd, &cgroup->parent_fd };
+	size_t i;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			close(pc_take_fd(fds[i]));
 }
 
 int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, struct pc_cgroup **opened)
@@ -131,11 +155,12 @@ int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, st
 	uint64_t unused;
 	int rc;
 
-	cgroup = malloc(sizeof(*cgroup));
+	cgroup = malloc(sizeof(*cgroup) + strlen(parent) + 1);
 	if (!cgroup)
 		return -ENOMEM;
-	*cgroup = (struct pc_cgroup) { .parent_fd = -1, .fd = -1, .procs_fd = -1, .kill_fd = -1 };
-	rc = make(parent, cgroup);
+	*cgroup = (struct pc_cgroup) { .limits = *limits, .parent_fd = -1, .fd = -1, .procs_fd = -1, .kill_fd = -1 };
+	memcpy(cgroup->parent, parent, strlen(parent) + 1);
+	rc = make(cgroup);
 	if (rc == 0)
 		rc = set_limits(cgroup->fd, limits);
 	if (rc < 0) {
@@ -144,6 +169,35 @@ int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, st
 	}
 	*opened = cgroup;
 	return 0;
+}
+
+bool pc_cgroup_is(const struct pc_cgroup *cgroup, const char *parent, const struct pc_cgroup_limits *limits)
+{
+	if (!cgroup || !parent)
+		return !cgroup && !parent;
+	return !strcmp(cgroup->parent, parent) && cgroup->limits.memory_bytes == limits->memory_bytes &&
+	       cgroup->limits.processes == limits->processes;
+}
+
+void pc_cgroup_rest(struct pc_cgroup *cgroup)
+{
+	close_all(cgroup);
+}
+
+/* The name is of this process's number; another hierarchy may be mounted there by now. */
+int pc_cgroup_wake(struct pc_cgroup *cgroup)
+{
+	ino_t ino = cgroup->ino;
+	dev_t dev = cgroup->dev;
+	int rc;
+
+	cgroup->parent_fd = open(cgroup->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	rc = cgroup->parent_fd < 0 ? -errno : open_files(cgroup);
+	if (rc == 0 && (cgroup->dev != dev || cgroup->ino != ino))
+		rc = -ESTALE;
+	if (rc < 0)
+		close_all(cgroup);
+	return rc;
 }
 
 int pc_cgroup_directory(const struct pc_cgroup *cgroup)
@@ -176,6 +230,21 @@ static void await_empty(const struct pc_cgroup *cgroup)
 	}
 }
 
+/* Somebody may have been on his way in while his parent was killed: seen empty, and not empty a moment later. */
+static void remove_directory(const struct pc_cgroup *cgroup)
+{
+	struct timespec pause = { .tv_nsec = 100000 };
+	int i;
+
+	for (i = 0; i < 100 && unlinkat(cgroup->parent_fd, cgroup->name, AT_REMOVEDIR) < 0 && errno == EBUSY; i++) {
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 20000000)
+			pause.tv_nsec *= 2;
+		if (cgroup->kill_fd >= 0)
+			await_empty(cgroup);
+	}
+}
+
 void pc_cgroup_close(struct pc_cgroup *cgroup, uint64_t *memory_kills)
 {
 	if (!cgroup)
@@ -184,15 +253,8 @@ void pc_cgroup_close(struct pc_cgroup *cgroup, uint64_t *memory_kills)
 		await_empty(cgroup);
 	if (cgroup->fd >= 0)
 		read_number(cgroup->fd, "memory.events", "oom_kill", memory_kills);
-	if (cgroup->name[0])
-		unlinkat(cgroup->parent_fd, cgroup->name, AT_REMOVEDIR);
-	if (cgroup->kill_fd >= 0)
-		close(cgroup->kill_fd);
-	if (cgroup->procs_fd >= 0)
-		close(cgroup->procs_fd);
-	if (cgroup->fd >= 0)
-		close(cgroup->fd);
-	if (cgroup->parent_fd >= 0)
-		close(cgroup->parent_fd);
+	if (cgroup->name[0] && cgroup->parent_fd >= 0)
+		remove_directory(cgroup);
+	close_all(cgroup);
 	free(cgroup);
 }

@@ -13,6 +13,16 @@ struct pc_cgroup;
  */
 int pc_cgroup_open(const char *parent, const struct pc_cgroup_limits *limits, struct pc_cgroup **opened);
 
+/* Whether it was made there with these limits; none of the one is none of the other. */
+bool pc_cgroup_is(const struct pc_cgroup *cgroup, const char *parent, const struct pc_cgroup_limits *limits);
+
+/*
+ * One that waits for its run keeps no descriptor in the host: closed, and opened again by its name, if that is still the same
+ * cgroup: 0, or -errno. One that rests is woken before it is closed; free() is enough where that fails.
+ */
+void pc_cgroup_rest(struct pc_cgroup *cgroup);
+int pc_cgroup_wake(struct pc_cgroup *cgroup);
+
 /* Descriptors for the run's init, close-on-exec and owned by the cgroup: its directory, to clone into; "0" written to the next
  * moves the writer in, "1" to the last kills everything in it. */
 int pc_cgroup_directory(const struct pc_cgroup *cgroup);

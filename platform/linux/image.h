@@ -140,7 +140,7 @@ int pc_ruleset_add_rules(const struct pc_image *image, int ruleset_fd, struct pc
  *
  * The second returns only on failure. words: a block without a plan, its arrays pointers by now; the streams are in place.
  */
-int pc_prepare_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed);
+int pc_prepare_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, struct pc_status *failed);
 void pc_finish_command(const struct pc_image *image, const struct pc_image *words, int gate_fd, struct pc_status *failed);
 
 /* Enforces on the caller the ruleset that the command will be under, if there is one. 0 or -errno. [child] */

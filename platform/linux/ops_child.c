@@ -486,20 +486,20 @@ static int check_host(void)
 }
 
 /* The command's signals and streams, and nothing else but, close-on-exec, the two above. */
-static int shed_descriptors(const struct pc_image *image, int gate_fd)
+static int shed_descriptors(uint32_t flags, int gate_fd)
 {
 	int rc;
 
 	rc = pc_reset_signals();
 	/* The session is new and has none. */
-	if (rc == 0 && image->flags & PC_IMAGE_TERMINAL)
+	if (rc == 0 && flags & PC_IMAGE_TERMINAL)
 		rc = (int)pc_sys3(__NR_ioctl, 0, TIOCSCTTY_NR, 0);
-	if (rc == 0 && image->flags & PC_IMAGE_STDIN_NULL)
+	if (rc == 0 && flags & PC_IMAGE_STDIN_NULL)
 		rc = open_null_stdin();
 	if (rc < 0 || gate_fd < 0)
 		return rc < 0 ? rc : pc_close_from(3);
 	rc = check_host();
-	if (rc == 0 && image->flags & PC_IMAGE_BROKER)
+	if (rc == 0 && flags & PC_IMAGE_BROKER)
 		rc = (int)pc_sys3(__NR_dup3, PC_INIT_LISTENER, LISTENER_SOCKET, O_CLOEXEC);
 	else if (rc == 0)
 		rc = pc_sys_close(LISTENER_SOCKET);
@@ -519,12 +519,18 @@ static int install_filter(const struct walk *walk, const struct pc_op *op, int s
 	return rc < 0 ? rc : send_descriptor(socket, rc);
 }
 
-/* First of all, so that nothing the command does is outside. A move by a descriptor is judged by who opened it. */
-static int enter_cgroup(void)
+/*
+ * First of all, so that nothing the command does is outside; who was cloned into it is there. A move by a descriptor is judged by
+ * who opened it. 0 or the negative errno in `failed`.
+ */
+static int enter_cgroup(const struct pc_image *image, bool is_in_cgroup, struct pc_status *failed)
 {
-	long rc = pc_sys_write(PC_INIT_CGROUP_PROCS, "0", 1);
+	long rc;
 
-	return rc < 0 ? (int)rc : 0;
+	if (!(image->flags & PC_IMAGE_CGROUP) || is_in_cgroup)
+		return 0;
+	rc = pc_sys_write(PC_INIT_CGROUP_PROCS, "0", 1);
+	return rc < 0 ? fail(failed, PC_STEP_LIMITS, PC_NO_OPERATION, (int)rc) : 0;
 }
 
 /* What is the command's own, but for its filter. 0 or the negative errno in `failed`. */
@@ -574,11 +580,8 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_
 	uint32_t count;
 	int rc;
 
-	rc = image->flags & PC_IMAGE_CGROUP && !is_in_cgroup ? enter_cgroup() : 0;
-	if (rc < 0) {
-		fail(failed, PC_STEP_LIMITS, PC_NO_OPERATION, rc);
+	if (enter_cgroup(image, is_in_cgroup, failed) < 0)
 		return;
-	}
 	rc = image->flags & PC_IMAGE_TERMINAL ? open_terminal() : 0;
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
@@ -587,7 +590,7 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_
 	ops = plan_ops(image, &walk, &count);
 	if (apply_command_ops(&walk, ops, count, false, failed) < 0)
 		return;
-	rc = shed_descriptors(image, gate_fd);
+	rc = shed_descriptors(image->flags, gate_fd);
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
 		return;
@@ -600,7 +603,7 @@ void pc_become_command(const struct pc_image *image, int ruleset_fd, bool is_in_
  * The working directory waits, which no rule of Landlock's is about, and so do descriptors and signals. What is called after the
  * filter is what every program calls; it notifies of nothing of that.
  */
-int pc_prepare_command(const struct pc_image *image, int ruleset_fd, struct pc_status *failed)
+int pc_prepare_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, struct pc_status *failed)
 {
 	struct walk walk = { .ruleset_fd = ruleset_fd };
 	const struct pc_op *ops;
@@ -608,8 +611,16 @@ int pc_prepare_command(const struct pc_image *image, int ruleset_fd, struct pc_s
 	int rc;
 
 	ops = plan_ops(image, &walk, &count);
-	rc = apply_command_ops(&walk, ops, count, true, failed);
-	return rc < 0 ? rc : install_filters(&walk, ops, count, PC_INIT_LISTENER, failed);
+	rc = enter_cgroup(image, is_in_cgroup, failed);
+	if (rc == 0)
+		rc = apply_command_ops(&walk, ops, count, true, failed);
+	if (rc < 0)
+		return rc;
+	/* The filter may notify of an open, and nobody listens before the command runs. A stream that comes takes its place. */
+	rc = open_null_stdin();
+	if (rc < 0)
+		return fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
+	return install_filters(&walk, ops, count, PC_INIT_LISTENER, failed);
 }
 
 void pc_finish_command(const struct pc_image *image, const struct pc_image *words, int gate_fd, struct pc_status *failed)
@@ -628,7 +639,7 @@ void pc_finish_command(const struct pc_image *image, const struct pc_image *word
 			return;
 		}
 	}
-	rc = shed_descriptors(words, gate_fd);
+	rc = shed_descriptors(words->flags & ~(uint32_t)PC_IMAGE_STDIN_NULL, gate_fd);
 	if (rc < 0) {
 		fail(failed, PC_STEP_DESCRIPTORS, PC_NO_OPERATION, rc);
 		return;

@@ -226,9 +226,14 @@ static void observe(const struct pc_plan *plan, const struct pc_command *command
 /* Before there is anything to be recorded. Where it fails after all nothing is reported, and the outcome says so. */
 static struct pc_audit *listen_to_audit(struct pc_command *command, char name[PC_AUDIT_NAME])
 {
+	const char *known = command->spare ? pc_spare_domain_name(command->spare) : NULL;
 	struct pc_audit *audit;
 
-	if (pc_audit_make_name(name) < 0 || pc_audit_open(name, &audit) < 0)
+	if (known)
+		memcpy(name, known, strlen(known) + 1);
+	else if (pc_audit_make_name(name) < 0)
+		return NULL;
+	if (pc_audit_open(name, &audit) < 0)
 		return NULL;
 	command->domain_name = name;
 	return audit;

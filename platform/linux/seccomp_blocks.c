@@ -518,6 +518,11 @@ static void open_with(struct program *p, const struct pc_filter_spec *spec, unsi
 		ret_if_any_bit(p, O_CREAT, SECCOMP_RET_USER_NOTIF | PC_NOTIFIED_NAME);
 	}
 	end(p, skip);
+	/* It opens nothing, so nothing is told of it; and a program that was chosen is looked at so before anybody could answer. */
+	if (spec->observed) {
+		load_arg_low(p, flags_arg);
+		ret_if_any_bit(p, O_PATH, ALLOW);
+	}
 	path_block(p, spec);
 }
 

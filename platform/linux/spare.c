@@ -5,6 +5,8 @@
  * What it is taken by (descriptors, a process) lies idle for seconds in a host that does not know of it, may close numbers, fork,
  * become somebody else. So each is looked at again before it is used, and closed only if it is still what it was.
  */
+#include "audit.h"
+#include "cgroup.h"
 #include "child_stack.h"
 #include "child_start.h"
 #include "cleanup.h"
@@ -33,7 +35,9 @@ struct pc_spare {
 	struct pc_inode *room;
 	int pid, pidfd;
 	struct pc_held held[HELD];
-	struct pc_here here; /* what a run inherits of its host */
+	struct pc_here here;		 /* what a run inherits of its host */
+	struct pc_cgroup *cgroup;	 /* at rest; NULL: none */
+	char domain_name[PC_AUDIT_NAME]; /* empty: none */
 	bool has_pid_namespace;
 };
 
@@ -74,6 +78,17 @@ int pc_processors(void)
 
 /* ---- The end ------------------------------------------------------------------------------------------------------------- */
 
+/* Of a fork of the host it is the other process's. */
+static void end_cgroup(struct pc_cgroup *cgroup, bool is_own)
+{
+	uint64_t unused;
+
+	if (cgroup && is_own && pc_cgroup_wake(cgroup) == 0)
+		pc_cgroup_close(cgroup, &unused);
+	else
+		free(cgroup);
+}
+
 /* Returns false when the child is still in the memory that is to be freed. */
 static bool end_child(struct pc_spare *spare)
 {
@@ -102,6 +117,7 @@ void pc_spare_close(struct pc_spare *spare)
 		is_gone = end_child(spare);
 	else if (spare->apart.stack && pc_process_of(spare->pidfd))
 		close(spare->pidfd);
+	end_cgroup(spare->cgroup, is_own);
 	if (!is_gone)
 		return; /* memory is lost sooner than taken away from under the child */
 	free(spare->image);
@@ -123,21 +139,31 @@ static bool needs_words(const struct pc_plan *plan)
 	return false;
 }
 
-static int build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const char *directory, uint32_t wait_ms,
+static int build(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_ahead *ahead,
 		 struct pc_spare *spare, int *ruleset_fd)
 {
 	static const char *const none[] = { NULL };
 	struct pc_command command = {
-		.argv = none, .envp = none, .programs = none, .cwd = "/", .directory = directory, .stdin_fd = -1
+		.argv = none,
+		.envp = none,
+		.programs = none,
+		.cwd = "/",
+		.directory = ahead->directory,
+		.stdin_fd = -1,
+		.cgroup = ahead->cgroup,
+		.domain_name = ahead->is_audited ? spare->domain_name : NULL,
 	};
 	struct pc_ruleset_work rules;
 	int rc;
 
+	rc = ahead->is_audited ? pc_audit_make_name(spare->domain_name) : 0;
+	if (rc < 0)
+		return rc;
 	rc = pc_image_build(plan, plan_bytes, plan_size, pc_image_flags(plan, &command) | PC_IMAGE_SPARE, &command,
 			    &spare->image);
 	if (rc < 0)
 		return rc;
-	spare->image->spare_ms = wait_ms;
+	spare->image->spare_ms = ahead->wait_ms;
 	rc = pc_ruleset_begin(spare->image, plan, &rules);
 	spare->room = rules.room;
 	*ruleset_fd = rules.fd;
@@ -147,7 +173,7 @@ static int build(const struct pc_plan *plan, const void *plan_bytes, size_t plan
 #define MADE_BY_CHILD (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 static int start(const struct pc_plan *plan, const struct pc_join *join, struct pc_spare *spare, int ruleset_fd,
-		 struct pc_ends *host, struct pc_ends *child)
+		 const struct pc_cgroup *cgroup, struct pc_ends *host, struct pc_ends *child)
 {
 	unsigned long flags = (unsigned long)plan->namespaces | CLONE_PIDFD | SIGCHLD;
 	cleanup_fd int image_fd = -1, init_fd = -1;
@@ -164,8 +190,9 @@ static int start(const struct pc_plan *plan, const struct pc_join *join, struct 
 		.image = spare->image,
 		.room = spare->room,
 		.namespaces = flags & MADE_BY_CHILD,
-		.fds = { -1, -1, -1, child->status, child->control, ruleset_fd, image_fd, child->broker, child->listener, -1,
-			 -1, -1, init_fd },
+		.fds = { -1, -1, -1, child->status, child->control, ruleset_fd, image_fd, child->broker, child->listener,
+			 cgroup ? pc_cgroup_procs(cgroup) : -1, cgroup ? pc_cgroup_kill(cgroup) : -1,
+			 cgroup ? pc_cgroup_directory(cgroup) : -1, init_fd },
 	};
 	rc = pc_clone_apart(join, flags & ~(unsigned long)MADE_BY_CHILD, &spare->pidfd, pc_start_child, &spare->start,
 			    &spare->apart);
@@ -176,8 +203,29 @@ static int start(const struct pc_plan *plan, const struct pc_join *join, struct 
 	return 0;
 }
 
-int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const char *directory,
-		   const struct pc_join *join, uint32_t wait_ms, struct pc_spare **started)
+/* With a cgroup of its own, where it is to have one. Nothing is left of that when it cannot be started. */
+static int start_in_cgroup(const struct pc_plan *plan, const struct pc_ahead *ahead, struct pc_spare *spare, int ruleset_fd,
+			   struct pc_ends *host, struct pc_ends *child)
+{
+	struct pc_cgroup *cgroup = NULL;
+	uint64_t unused;
+	int rc;
+
+	rc = ahead->cgroup ? pc_cgroup_open(ahead->cgroup, &ahead->cgroup_limits, &cgroup) : 0;
+	if (rc == 0)
+		rc = start(plan, ahead->join, spare, ruleset_fd, cgroup, host, child);
+	if (rc < 0) {
+		pc_cgroup_close(cgroup, &unused);
+		return rc;
+	}
+	if (cgroup)
+		pc_cgroup_rest(cgroup);
+	spare->cgroup = cgroup;
+	return 0;
+}
+
+int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t plan_size, const struct pc_ahead *ahead,
+		   struct pc_spare **started)
 {
 	struct pc_ends host = PC_NO_ENDS, child = PC_NO_ENDS;
 	cleanup_fd int ruleset_fd = -1;
@@ -186,7 +234,7 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 
 	if (needs_words(plan))
 		return -EOPNOTSUPP;
-	if (plan->joined != (join ? join->namespaces : 0))
+	if (plan->joined != (ahead->join ? ahead->join->namespaces : 0))
 		return -EINVAL;
 	spare = calloc(1, sizeof(*spare));
 	if (!spare)
@@ -196,9 +244,9 @@ int pc_spare_start(const struct pc_plan *plan, const void *plan_bytes, size_t pl
 		spare->held[i].fd = -1;
 	rc = pc_here_read(&spare->here);
 	if (rc == 0)
-		rc = build(plan, plan_bytes, plan_size, directory, wait_ms, spare, &ruleset_fd);
+		rc = build(plan, plan_bytes, plan_size, ahead, spare, &ruleset_fd);
 	if (rc == 0)
-		rc = start(plan, join, spare, ruleset_fd, &host, &child);
+		rc = start_in_cgroup(plan, ahead, spare, ruleset_fd, &host, &child);
 	pc_close_ends(&child);
 	if (rc == 0)
 		rc = pc_hold(&spare->held[HELD_STATUS], &host.status);
@@ -266,11 +314,24 @@ static int give_words(const struct pc_spare *spare, const struct pc_command *com
 	return rc < 0 ? rc : send_order(socket, words, fd, command);
 }
 
-static bool is_right(const struct pc_spare *spare)
+const char *pc_spare_domain_name(const struct pc_spare *spare)
+{
+	return spare->domain_name[0] ? spare->domain_name : NULL;
+}
+
+/* A domain with a name that nobody listens for is as good as one without. */
+static bool has_domain_name(const struct pc_spare *spare, const struct pc_command *command)
+{
+	return !command->domain_name || !strcmp(spare->domain_name, command->domain_name);
+}
+
+static bool is_right(const struct pc_spare *spare, const struct pc_command *command)
 {
 	struct pc_here here;
 
-	return pc_spare_is_alive(spare) && pc_here_read(&here) == 0 && pc_here_is_same(&here, &spare->here);
+	return !command->has_terminal && has_domain_name(spare, command) &&
+	       pc_cgroup_is(spare->cgroup, command->cgroup, &command->cgroup_limits) && pc_spare_is_alive(spare) &&
+	       pc_here_read(&here) == 0 && pc_here_is_same(&here, &spare->here);
 }
 
 /* Its descriptors become the run's, its memory is let go of. */
@@ -282,6 +343,7 @@ static void turn_into(struct pc_spare *spare, struct pc_process *process)
 	process->control_fd = pc_take_fd(&spare->held[HELD_CONTROL].fd);
 	process->broker_fd = pc_take_fd(&spare->held[HELD_BROKER].fd);
 	process->has_pid_namespace = spare->has_pid_namespace;
+	process->cgroup = spare->cgroup;
 	close(pc_take_fd(&spare->held[HELD_LISTENER].fd));
 	/* It has exec'd: it left long ago. */
 	pc_apart_end(&spare->apart);
@@ -297,15 +359,19 @@ int pc_spare_take(struct pc_spare *spare, const struct pc_command *command, stru
 		.pidfd = -1, .status_fd = -1, .control_fd = -1, .listener_fd = -1, .broker_fd = -1, .terminal_fd = -1
 	};
 	struct pc_status failed = { .step = PC_STEP_PREPARE, .op = PC_NO_OPERATION };
-	int rc = -ESTALE;
+	int rc = is_right(spare, command) ? 0 : -ESTALE;
 
-	if (!command->has_terminal && !command->cgroup && !command->domain_name && is_right(spare))
+	if (rc == 0 && spare->cgroup)
+		rc = pc_cgroup_wake(spare->cgroup);
+	if (rc == 0)
 		rc = give_words(spare, command);
 	if (rc == 0)
 		rc = pc_await_start(spare->held[HELD_STATUS].fd, &failed);
 	if (rc == 0)
 		rc = pc_receive_descriptors(spare->image->flags, spare->held[HELD_LISTENER].fd, &taken);
 	if (rc < 0) {
+		if (spare->cgroup)
+			pc_cgroup_rest(spare->cgroup);
 		pc_spare_close(spare);
 		*failure = (struct pc_failure) { .step = failed.step, .op = failed.op, .error = rc };
 		return rc;

@@ -3,6 +3,8 @@
 
 local box = require("spec.support.box")
 local core = require("procage.core")
+local executables = require("procage.executable")
+local host_room = require("procage.host")
 local list = require("procage.list")
 local procage = require("procage")
 local spares = require("procage.runner.spares")
@@ -46,6 +48,15 @@ local function prepare(b)
   end
   assert(ok, message)
   return policy
+end
+
+--- This host with Landlock and seccomp alone.
+local function bare_host()
+  local host = host_room.complete(box.host())
+  for _, fact in ipairs({ "userns", "mountns", "netns", "ipcns", "pidns", "devpts", "mount_setattr", "nproc" }) do
+    host[fact] = false
+  end
+  return host
 end
 
 --- Process numbers of this process's children.
@@ -158,6 +169,155 @@ describe("a run that was started ahead", function()
     local command = box.python("import socket\ntry: socket.socket(socket.AF_PACKET)\nexcept OSError: pass")
     local outcome = run_ahead(b, command)
     assert.is_true(#outcome.denials.denied > 0)
+  end)
+end)
+
+describe("a run in a cgroup of its own that was started ahead", function()
+  --- Cgroups of this process's runs, but for those that other tests have left to the collector.
+  local function lister(cgroup)
+    local before
+    local function look()
+      local found = box.shell(("ls -d %s/procage-run-%s-* 2>/dev/null || :"):format(cgroup, core.read_link("/proc/self")))
+      local names = {}
+      for name in found:gmatch("[^\n]+") do
+        names[#names + 1] = not (before and before[name]) and name or nil
+      end
+      return names
+    end
+    before = list.set(look())
+    return look
+  end
+
+  local function example(config, wait_ms)
+    local host = bare_host()
+    if not host.cgroup then
+      box.skip("no cgroup is delegated to this user")
+    end
+    return box.new({ host = host, config = config, prepared = wait_ms and { wait_ms = wait_ms } or true }), lister(host.cgroup)
+  end
+
+  it("is in it from its start, and what it leaves is killed with it", function()
+    local b <close>, cgroups = example()
+    prepare(b)
+    local waiting = cgroups()
+    assert.equal(1, #waiting)
+    local outcome = run_ahead(b, { "/bin/sh", "-c", "cat /proc/self/cgroup; setsid sleep 71 >/dev/null 2>&1 & echo $!" })
+    assert.matches("/procage%-run%-%d+%-%d+\n", outcome.stdout)
+    assert.is_true(is_dead(outcome.stdout:match("(%d+)\n$")))
+    b:policy():close()
+    assert.same({}, cgroups())
+  end)
+
+  it("leaves none of those that nobody took", function()
+    local b <close>, cgroups = example()
+    local policy = prepare(b)
+    for _ = 1, 50 do
+      assert.equal(1, #cgroups())
+      policy:close()
+      assert(policy:prepare())
+    end
+    policy:close()
+    assert.same({}, cgroups())
+  end)
+
+  it("leaves none of those that have waited for too long", function()
+    local b <close>, cgroups = example(nil, 200)
+    prepare(b)
+    local number = children()
+    assert.is_true(box.wait_for(10, function()
+      return is_dead(number)
+    end))
+    spares.sweep()
+    assert.same({}, cgroups())
+  end)
+
+  it("is not taken when its cgroup is no more, or was made anew", function()
+    local b <close>, cgroups = example()
+    for _, attack in ipairs({ "true", "mkdir %s" }) do
+      prepare(b)
+      local name = cgroups()[1]
+      box.shell(("echo 1 >%s/cgroup.kill; until rmdir %s; do sleep 0.01; done"):format(name, name))
+      box.shell(attack:format(name))
+      local outcome, was_taken = run(b, "cat /proc/self/cgroup")
+      assert.is_false(was_taken)
+      assert.matches("/procage%-run%-", outcome.stdout)
+      assert.not_matches(name:match("[^/]+$") .. "\n", outcome.stdout, 1, true)
+      b:policy():close()
+      box.shell("rmdir " .. name)
+      assert.same({}, cgroups())
+    end
+  end)
+
+  it("has its limits, and tells of what the kernel killed", function()
+    local b <close> = example({ limits = { memory_bytes = 64 << 20, processes = 32 } })
+    if box.report_row(b:report(), "limits").state == "unenforced" then
+      box.skip(box.report_row(b:report(), "limits").reason)
+    end
+    prepare(b)
+    local outcome = run_ahead(b, "head -c 200000000 /dev/zero | tail")
+    assert.equal(9, outcome.signal)
+    assert.is_true(outcome.memory_kills > 0)
+    outcome = run_ahead(b, "echo ok")
+    assert.equal("ok\n", outcome.stdout)
+    assert.equal(0, outcome.memory_kills)
+  end)
+
+  it("is not taken when its limits are no more the policy's", function()
+    local b <close> = example()
+    local policy = prepare(b)
+    -- As after another fit, which leaves the plan as it was.
+    local mechanisms = policy.fitted.mechanisms
+    policy.fitted.mechanisms = {}
+    for _, name in ipairs(mechanisms) do
+      policy.fitted.mechanisms[#policy.fitted.mechanisms + 1] = name ~= "cgroup-kill" and name or nil
+    end
+    local outcome, was_taken = run(b, "cat /proc/self/cgroup")
+    assert.is_false(was_taken)
+    assert.not_matches("/procage%-run%-", outcome.stdout)
+  end)
+end)
+
+describe("a run whose refusals are told by path", function()
+  it("is the same when it was started ahead", function()
+    box.skip_unless("seccomp_notify")
+    for _, host in ipairs({ box.host(), bare_host() }) do
+      local told = {}
+      for i, prepared in ipairs({ false, true }) do
+        local b <close> = box.new({ config = { denials = "paths", hidden = { "~/secret" } }, host = host, prepared = prepared })
+        b:write("home/secret", "x")
+        b:write("outside/file", "x")
+        local attack = "true >> $OUTSIDE/file; cat ~/secret; echo new >$OUTSIDE/new; true >mine"
+        if prepared then
+          prepare(b)
+        end
+        local outcome = prepared and run_ahead(b, attack) or b:run(attack)
+        local lines = { ("%s %s %d"):format(outcome.accesses.is_audited, outcome.accesses.is_observed, outcome.accesses.lost) }
+        for _, access in ipairs(outcome.accesses) do
+          lines[#lines + 1] = ("%s %s %d"):format(access.path:gsub("^" .. b.root:gsub("%p", "%%%0"), ""), access.is_exact,
+            access.errno)
+        end
+        assert.is_true(#lines > 2)
+        assert.is_true(outcome.denials.is_complete == nil or outcome.denials.is_complete)
+        told[i] = table.concat(lines, "\n")
+      end
+      assert.equal(told[1], told[2])
+    end
+  end)
+end)
+
+describe("a program that was chosen", function()
+  it("runs where every open is looked at, started ahead or not", function()
+    box.skip_unless("seccomp_notify")
+    for _, prepared in ipairs({ false, true }) do
+      local b <close> = box.new({ config = { denials = "paths" }, prepared = prepared })
+      local chosen = assert(executables.find("/bin/echo", b.workspace, { PATH = "/bin" }))
+      if prepared then
+        prepare(b)
+      end
+      -- Whose answer it waited for would never come: it is not known to anybody before it runs.
+      local outcome = (prepared and run_ahead or b.run)(b, { "/bin/echo", "ran" }, { executable = chosen, timeout_ms = 20000 })
+      assert.equal("ran\n", outcome.stdout)
+    end
   end)
 end)
 

@@ -157,9 +157,8 @@ local function is_one_place()
   return out ~= nil and err ~= nil and out.dev == err.dev and out.ino == err.ino
 end
 
-local function add_limits(spec, fitted, host)
+local function add_cgroup(spec, fitted, host)
   local limits, mechanisms = fitted.limits, list.set(fitted.mechanisms)
-  spec.grace_ms, spec.stdin_grace_ms, spec.capture_bytes = limits.grace_ms, limits.stdin_grace_ms, limits.output_bytes
   spec.memory_bytes = mechanisms["cgroup-memory"] and limits.memory_bytes or nil
   spec.processes = mechanisms["cgroup-pids"] and limits.processes or nil
   if spec.memory_bytes or spec.processes or mechanisms["cgroup-kill"] then
@@ -183,6 +182,19 @@ local function add_streams(spec, cmd)
   end
 end
 
+--- What core.prepare takes beside the plan: as much of a run as its command does not say.
+---@param self procage.Policy
+---@param directory? string  the run's
+---@param wait_ms integer
+---@param use? userdata  of the holder whose namespaces it is in
+---@return table
+function M.ahead(self, directory, wait_ms, use)
+  local watch = plans.file_watch(self.fitted, self:recorded())
+  local spec = { directory = directory, wait_ms = wait_ms, is_audited = watch.audit, joins = use }
+  add_cgroup(spec, self.fitted, self.host)
+  return spec
+end
+
 --- What core.run and core.start take beside the plan.
 ---@param self procage.Policy
 ---@param cmd table
@@ -191,7 +203,7 @@ end
 ---@param found { programs: string[], chosen?: table }
 ---@return table
 function M.specification(self, cmd, cwd, directory, found)
-  local watch = plans.file_watch(self.fitted, self:recorded())
+  local watch, limits = plans.file_watch(self.fitted, self:recorded()), self.fitted.limits
   local spec = {
     argv = list.append({}, cmd),
     env = (self:environment(cmd.env, cmd.cwd or cwd, directory)),
@@ -200,12 +212,15 @@ function M.specification(self, cmd, cwd, directory, found)
     cwd = cwd,
     directory = directory,
     takes_signals = cmd.cancel_signals,
-    timeout_ms = cmd.timeout_ms or self.fitted.limits.timeout_ms,
+    timeout_ms = cmd.timeout_ms or limits.timeout_ms,
+    grace_ms = limits.grace_ms,
+    stdin_grace_ms = limits.stdin_grace_ms,
+    capture_bytes = limits.output_bytes,
     observes = watch.observer and (watch.audit and "mounts" or self.observes or "refused") or nil,
     is_audited = watch.audit,
     may_leave_init = true,
   }
-  add_limits(spec, self.fitted, self.host)
+  add_cgroup(spec, self.fitted, self.host)
   add_streams(spec, cmd)
   return spec
 end

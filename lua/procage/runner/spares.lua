@@ -4,10 +4,10 @@
 --- What a spare was built from may change before it is taken. So the plan must hold, by the check that every run makes; what
 --- that check does not see, since an ordinary run opens each name anew, is compared here: which object each name is.
 
+local command = require("procage.runner.command")
 local core = require("procage.core")
 local disk = require("procage.disk")
 local holders = require("procage.runner.holder")
-local list = require("procage.list")
 local path = require("procage.path")
 local private = require("procage.private")
 
@@ -172,18 +172,13 @@ local function names_of(plan, survey)
   return every, loose
 end
 
---- Whether a run of this policy, of this command, can be started ahead: all but those for which something is made that is one
---- run's alone, and those that need the user's terminal.
+--- Whether a run of this policy, of this command, can be started ahead. One with a terminal of its own is for a person, who
+--- does not see two milliseconds, and its process would have to be made with it.
 ---@param policy procage.Policy
 ---@param cmd? table
 ---@return boolean
 function M.suit(policy, cmd)
-  if cmd and cmd.terminal or policy.profile.unconfined or policy.denials == "paths" then
-    return false
-  end
-  local mechanisms, limits = list.set(policy.fitted.mechanisms), policy.fitted.limits
-  return not (mechanisms["cgroup-kill"] or mechanisms["cgroup-memory"] and limits.memory_bytes
-    or mechanisms["cgroup-pids"] and limits.processes)
+  return not (cmd and cmd.terminal or policy.profile.unconfined)
 end
 
 --- Starts the next run of a policy ahead. That it cannot be done is no failure: then the run starts by itself.
@@ -200,8 +195,7 @@ function M.start_next(policy)
   if use == nil then
     return nil, why, errno
   end
-  local ok, message, code = policy.pool:add(policy.made, policy.survey, policy.made_us,
-    policy:needs_directory() and policy.caller_env or nil, policy.swept, use and policy.holder or nil, use or nil)
+  local ok, message, code = policy.pool:add(policy, use and policy.holder or nil, use or nil)
   -- It is no run yet: nobody would tell that one is over whose command never came.
   if use then
     use:close()
@@ -268,35 +262,32 @@ end
 -- ---- Spares ----------------------------------------------------------------------------------------------------------------
 
 --- Starts one more ahead, unless there are as many as there were runs at once.
----@param plan userdata  that holds, or held a moment ago: it is looked at again when the spare is taken
----@param survey table
----@param made_us integer  when the plan was
----@param variables? table<string, string>  the caller's environment, where a private directory is needed
----@param swept table
+---@param policy procage.Policy  whose plan holds, or held a moment ago: it is looked at again when the spare is taken
 ---@param holder? userdata  whose namespaces it is to be in
 ---@param use? userdata  of that holder
 ---@return true? ok
 ---@return string? message
 ---@return integer? code
-function Pool:add(plan, survey, made_us, variables, swept, holder, use)
+function Pool:add(policy, holder, use)
   if #self.list >= math.min(self.most, self.limit) then
     return true
   end
+  local plan, survey = policy.made, policy.survey
   if not survey.loose then
     survey.every, survey.loose = names_of(plan, survey)
   end
   local room, why, code
-  if variables then
-    room, why, code = self:room(variables, swept)
+  if policy:needs_directory() then
+    room, why, code = self:room(policy.caller_env, policy.swept)
     if not room then
       return nil, why, code
     end
   end
   local directory, lock = room and room.directory, room and room.lock
   local now = core.now_us()
-  local names = now - made_us < TICK_US and survey.every or survey.loose
+  local names = now - policy.made_us < TICK_US and survey.every or survey.loose
   local identities = core.identities(names)
-  local handle, message, errno = core.prepare(plan, directory, self.wait_ms, use)
+  local handle, message, errno = core.prepare(plan, command.ahead(policy, directory, self.wait_ms, use))
   if not handle then
     leave(directory, lock, core.process_token())
     return nil, message, errno

@@ -122,7 +122,7 @@ static int command_main(void *arg)
 	struct init *init = arg;
 
 	if (init->image->flags & PC_IMAGE_SPARE)
-		pc_spare_command(init->image, init->ruleset_fd, init->gate_fd, &init->failed);
+		pc_spare_command(init->image, init->ruleset_fd, init->is_in_cgroup, init->gate_fd, &init->failed);
 	else
 		pc_become_command(init->image, init->ruleset_fd, init->is_in_cgroup, init->gate_fd, &init->failed);
 	return 127;

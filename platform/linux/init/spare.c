@@ -148,12 +148,12 @@ static int take_words(struct pc_image **words)
 	return place_streams(streams, count);
 }
 
-void pc_spare_command(const struct pc_image *image, int ruleset_fd, int gate_fd, struct pc_status *failed)
+void pc_spare_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, int gate_fd, struct pc_status *failed)
 {
 	struct pc_image *words = NULL;
 	int rc;
 
-	if (pc_prepare_command(image, ruleset_fd, failed) < 0)
+	if (pc_prepare_command(image, ruleset_fd, is_in_cgroup, failed) < 0)
 		return;
 	rc = await(image->spare_ms);
 	if (rc == 0)

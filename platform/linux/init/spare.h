@@ -8,6 +8,6 @@
 int pc_map_block(int fd, struct pc_image **image);
 
 /* Becomes the command once its words have come; returns only on failure, or when they do not come. */
-void pc_spare_command(const struct pc_image *image, int ruleset_fd, int gate_fd, struct pc_status *failed);
+void pc_spare_command(const struct pc_image *image, int ruleset_fd, bool is_in_cgroup, int gate_fd, struct pc_status *failed);
 
 #endif
