@@ -17,6 +17,13 @@ local M = {}
 --- A scan that grew with the workspace would be paid by every command; what lies deeper is not protected (docs/limits.md).
 M.scan_depth, M.scan_directories = 4, 1024
 
+--- Of those that a run has made or changed itself, which it pays for once: a thousand empty ones would hide a repository behind
+--- them otherwise.
+M.scan_fresh = 16384
+
+--- More than a step of the clock that changes are dated by.
+local STEP_NS = 20000000
+
 --- Trees that packages fill: a repository in one is a dependency's.
 local SKIPPED = { node_modules = true, target = true, vendor = true, [".git"] = true, [".venv"] = true }
 
@@ -79,11 +86,14 @@ end
 
 --- Below a directory that changed: what makes a directory a repository, where it was none that was known.
 local function add_made(made, at, depth, watch, left)
+  local found = core.lstat(at)
+  local bound = found and found.ctime_ns >= left.since_ns and "fresh" or "count"
   if left.open then
     left.open(at)
   end
-  left.count = left.count - 1
-  if left.count < 0 then
+  left[bound] = left[bound] - 1
+  left.looked_into = left.looked_into + 1
+  if left[bound] < 0 then
     left.is_over = true
     return
   end
@@ -110,16 +120,23 @@ end
 --- What the user's git would enter now: repositories that a scan like the one before the run finds in directories that have
 --- changed since, and those that an index names, wherever they lie.
 ---@param watch procage.Watch
+---@param since_ns integer  a time before the run, core.clock_ns()
 ---@param open? fun(directory: string)  is told of each directory before it is looked into
 ---@return string[] names  of each the `.git`, or the HEAD of a bare one; an index that nobody can read
 ---@return boolean is_over  there are more directories than a scan looks into
-function M.made_repositories(watch, open)
-  local count = M.scan_directories
+function M.made_repositories(watch, since_ns, open)
+  local listed = 0
   for _ in pairs(watch.listed) do
-    count = count - 1
+    listed = listed + 1
   end
   -- A tree that was large before is looked into a little further.
-  local made, left = {}, { count = math.max(count, M.scan_directories // 8), open = open }
+  local made, left = {}, {
+    count = math.max(M.scan_directories - listed, M.scan_directories // 8),
+    looked_into = listed,
+    fresh = M.scan_fresh,
+    since_ns = since_ns - STEP_NS,
+    open = open,
+  }
   for directory, mark in pairs(watch.listed) do
     if disk.mark(directory) ~= mark and disk.kind(directory) == "directory" then
       local tree = path.resolved_tree_of(directory, watch.trees) or directory
@@ -131,7 +148,7 @@ function M.made_repositories(watch, open)
       made[#made + 1] = path.resolved_tree_of(place, watch.trees) and place or nil
     end
   end
-  return made, left.is_over or false
+  return made, left.is_over or left.looked_into > M.scan_directories
 end
 
 --- Every path at which one of `names` ("a" or "a/b") stands beneath `root`, whatever its letter case.
@@ -282,11 +299,11 @@ local function every_path(watch, doors)
 end
 
 --- The same once the run is dead, with what it has made of repositories; each once, outer names first.
-local function every_path_after(watch, doors)
+local function every_path_after(watch, since_ns, doors)
   local once, known = {}, {}
   local found = every_path(watch, doors)
   if watch.entered then
-    local made, is_over = M.made_repositories(watch, doors.open)
+    local made, is_over = M.made_repositories(watch, since_ns, doors.open)
     watch.is_over = is_over
     table.move(made, 1, #made, #found + 1, found)
   end
@@ -337,6 +354,7 @@ end
 
 ---@class procage.Noted  what there was before a run
 ---@field marks table<string, string>  path -> mark
+---@field since_ns integer  a time before any of it was looked at
 ---@field seen? procage.Seen  nil: it has to be looked for again, to know whether it is still so
 
 --- What made_repositories looks at besides.
@@ -373,7 +391,7 @@ function M.note(watch)
     see_repositories(watch, doors)
   end
   doors.close()
-  watch.last = { marks = marks, seen = not doors.is_by_link and seen.new(doors.names, since_ns) or nil }
+  watch.last = { marks = marks, since_ns = since_ns, seen = not doors.is_by_link and seen.new(doors.names, since_ns) or nil }
   return watch.last
 end
 
@@ -473,13 +491,16 @@ function M.settle(watch, noted, keep, quarantine)
     return {}
   end
   local found, kept, doors = {}, {}, new_doors()
-  for _, name in ipairs(every_path_after(watch, doors)) do
+  for _, name in ipairs(every_path_after(watch, noted.since_ns, doors)) do
     local before, now = noted.marks[name], mark_of(name, doors)
     if now and not before then
       -- To move a directory takes writing in it too: its own `..` changes.
       doors.open(name)
       if keep(name, doors.open) then
         kept[#kept + 1] = name
+        -- Later runs look into fewer directories than this one has made: they are to know of it.
+        local root = path.parent(name)
+        watch.roots[#watch.roots + 1] = watch.is_over and root and not OTHERS[path.basename(root)] and root or nil
       elseif not path.resolved_tree_of(name, kept) then
         local entry = { path = name, moved_to = move_out(name, quarantine(), watch.trees or {}) }
         entry.is_closed = not entry.moved_to and core.put_mode(name, 0) or nil

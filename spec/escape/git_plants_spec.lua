@@ -340,4 +340,21 @@ describe("a repository that was known", function()
     assert.matches("fsmonitor", b:read("workspace/sub/.git/config"), 1, true)
     assert.is_true(b:exists("workspace/sub/.git/hooks/x"))
   end)
+
+  it("is told from the directories that a run has made before it, and known to later runs", function()
+    box.skip_without("git")
+    local before = "i=0; while [ $i -lt 1100 ]; do mkdir '!'$i; i=$((i+1)); done; "
+    local function git_runs_below(b)
+      b:run_unconfined("cd zz && git status")
+      return b:exists("outside/ran")
+    end
+    box.attack({ run = before .. "git init -q zz && cd zz && " .. EVIL, hurt = git_runs_below })
+    -- In two runs: nothing runs anything in what the first one has made.
+    local b <close> = box.new()
+    assert.same({}, b:run(before .. "git init -q zz").appeared)
+    b:cli({ "-q" }, "cd zz && " .. EVIL)
+    if box.holds(b:report(), "handoff") then
+      assert.is_false(git_runs_below(b) or false)
+    end
+  end)
 end)
