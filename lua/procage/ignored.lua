@@ -120,21 +120,38 @@ end
 
 -- ---- The search ------------------------------------------------------------------------------------------------------------
 
---- A pattern of names as Lua's, any letter case: `*` and `?` as everywhere.
+--- Patterns of names, any letter case: `*` and `?` as everywhere. A tree has a hundred thousand names, so most are told by
+--- themselves or their ending, and the others are compared with what begins with their letter.
+---@param patterns string[]
+---@return fun(name: string): boolean
 local function compile(patterns)
-  local compiled = {}
-  for i, glob in ipairs(patterns) do
-    local escaped = glob:lower():gsub("[^%w*?]", "%%%0")
-    compiled[i] = "^" .. escaped:gsub("%*+", ".*"):gsub("%?", ".") .. "$"
+  local names, endings, by_letter = {}, {}, {}
+  for _, glob in ipairs(patterns) do
+    local lower = glob:lower()
+    local ending = lower:match("^%*(%.[^.*?]+)$")
+    if ending then
+      endings[ending] = true
+    elseif not lower:find("[*?]") then
+      names[lower] = true
+    else
+      local letter = lower:match("^[^*?]") or ""
+      local escaped = lower:gsub("[^%w*?]", "%%%0")
+      by_letter[letter] = by_letter[letter] or {}
+      table.insert(by_letter[letter], "^" .. escaped:gsub("%*+", ".*"):gsub("%?", ".") .. "$")
+    end
   end
-  return function(name)
-    local lower = name:lower()
-    for _, pattern in ipairs(compiled) do
+  local function meets_one(lower, list)
+    for _, pattern in ipairs(list or {}) do
       if lower:find(pattern) then
         return true
       end
     end
     return false
+  end
+  return function(name)
+    local lower = name:lower()
+    return names[lower] or endings[lower:match("%.[^.]*$") or ""] or meets_one(lower, by_letter[lower:sub(1, 1)])
+      or meets_one(lower, by_letter[""])
   end
 end
 

@@ -272,3 +272,21 @@ describe("the user's git configuration", function()
     assert.equal(home .. "/.config/git/ignore", user_git.excludes_file(home, {}), "on a condition only")
   end)
 end)
+
+describe("a pattern of names", function()
+  it("means what it says, told by the whole name, by its ending or letter by letter", function()
+    local patterns = { ".env*", "*.pem", "*.tfstate.*", "secrets.y*ml", "credentials.json", "id_rsa?", "*key*" }
+    for name, pattern in pairs({
+      [".env"] = ".env*", [".ENV.local"] = ".env*", ["a.pem"] = "*.pem", [".pem"] = "*.pem", ["a.b.PEM"] = "*.pem",
+      ["x.tfstate.backup"] = "*.tfstate.*", ["secrets.yaml"] = "secrets.y*ml", ["Secrets.yml"] = "secrets.y*ml",
+      ["Credentials.JSON"] = "credentials.json", ["id_rsa2"] = "id_rsa?", ["monkeys"] = "*key*",
+    }) do
+      assert.equal(pattern, ignored.pattern_of(name, patterns), name)
+    end
+    for _, name in ipairs({
+      "env", "a.pem.txt", "pem", "apem", "x.tfstate", "secrets.xml", "credentialsxjson", "id_rsa", "ke.y",
+    }) do
+      assert.is_nil(ignored.pattern_of(name, patterns), name)
+    end
+  end)
+end)
