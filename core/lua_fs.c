@@ -85,63 +85,119 @@ static int fs_kind(lua_State *L)
 	return 1;
 }
 
-/* Pushes a name in the directory that a prefix, which ends with a slash, stands for; most are the path that they came from. */
-static void push_place(lua_State *L, int path_at, const char *name, int prefix_at)
-{
-	size_t size = (size_t)(name - lua_tostring(L, path_at)), prefix_size;
-	const char *prefix = lua_tolstring(L, prefix_at, &prefix_size);
+/* The stack of core.resolve_all. PLACED: directory -> where it leads, with a slash; MISSING: the same of what is not there. */
+enum { NAMES = 1, RESOLVE, PLACED, MISSING, PLACES, KINDS };
 
-	if (prefix_size == size && memcmp(prefix, lua_tostring(L, path_at), size) == 0) {
-		lua_pushvalue(L, path_at);
-		return;
+/* Where the path at an index leads, by Lua, which follows links: pushes the place; whether anything is there. */
+static bool push_resolved(lua_State *L, int path)
+{
+	bool is_there;
+
+	lua_pushvalue(L, RESOLVE);
+	lua_pushvalue(L, path);
+	lua_call(L, 1, 2);
+	is_there = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	pc_check_path(L, lua_gettop(L));
+	return is_there;
+}
+
+static bool push_directory(lua_State *L, const char *text, size_t size);
+
+/*
+ * Pushes the place of the path at an index: where its directory leads, and the last name. `kind` is that of the name itself, NULL
+ * when there is nothing; a link is followed by `push_resolved`.
+ */
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static void push_place(lua_State *L, int path, const char **kind)
+{
+	const char *text = lua_tostring(L, path), *slash = strrchr(text, '/');
+	size_t size = slash == text ? 1 : (size_t)(slash - text), prefix_size;
+	bool is_there = push_directory(L, text, size);
+	const char *prefix = lua_tolstring(L, -1, &prefix_size);
+	struct pc_file file;
+
+	/* Most are the path that they came from. */
+	if (prefix_size == (size_t)(slash + 1 - text) && memcmp(prefix, text, prefix_size) == 0)
+		lua_pushvalue(L, path);
+	else
+		lua_pushfstring(L, "%s%s", prefix, slash + 1);
+	lua_remove(L, -2);
+	*kind = is_there && pc_file_facts(lua_tostring(L, -1), false, &file) == 0 ? file.kind : NULL;
+}
+
+/* Pushes where a directory leads, with a slash at its end, looked up once; whether it exists. */
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static bool push_directory(lua_State *L, const char *text, size_t size)
+{
+	const char *kind, *place;
+	bool is_there;
+	int path;
+
+	luaL_checkstack(L, 12, "directories inside directories");
+	lua_pushlstring(L, text, size);
+	path = lua_gettop(L);
+	for (int known = PLACED; known <= MISSING; known++) {
+		lua_pushvalue(L, path);
+		if (lua_rawget(L, known) == LUA_TSTRING) {
+			lua_remove(L, path);
+			return known == PLACED;
+		}
+		lua_pop(L, 1);
 	}
-	lua_pushvalue(L, prefix_at);
-	lua_pushstring(L, name);
-	lua_concat(L, 2);
+	if (size == 1) {
+		is_there = true;
+		lua_pushvalue(L, path);
+	} else {
+		push_place(L, path, &kind);
+		is_there = kind != NULL;
+		if (is_there && strcmp(kind, "link") == 0)
+			is_there = push_resolved(L, path);
+	}
+	place = lua_tostring(L, -1);
+	lua_pushfstring(L, strcmp(place, "/") ? "%s/" : "%s", place);
+	lua_pushvalue(L, path);
+	lua_pushvalue(L, -2);
+	lua_rawset(L, is_there ? PLACED : MISSING);
+	lua_replace(L, path);
+	lua_settop(L, path);
+	return is_there;
 }
 
 /*
- * core.look_up(paths, prefixes, missing) -> places, kinds: of hundreds of paths in a few directories. prefixes[directory] is where
- * that one leads, with a slash at its end, missing[directory] the same of one that does not exist. A place is that and the last
- * name, a kind that of the name itself, or false. The paths are absolute and in their one spelling, and none is the root.
+ * core.resolve_all(paths, resolve) -> places, kinds: of hundreds of paths in a few directories, where each leads, and the kind of
+ * what is there, or false. resolve(path) -> place, is_there: of one that is a link. Absolute paths, each in its one spelling.
  */
-static int fs_look_up(lua_State *L)
+static int fs_resolve_all(lua_State *L)
 {
-	enum { PATHS = 1, PREFIXES, MISSING, PLACES, KINDS, PATH, PREFIX };
 	lua_Integer i, count;
 
-	luaL_checktype(L, PATHS, LUA_TTABLE);
-	luaL_checktype(L, PREFIXES, LUA_TTABLE);
-	luaL_checktype(L, MISSING, LUA_TTABLE);
-	lua_settop(L, MISSING);
-	count = luaL_len(L, PATHS);
+	luaL_checktype(L, NAMES, LUA_TTABLE);
+	luaL_checktype(L, RESOLVE, LUA_TFUNCTION);
+	lua_settop(L, RESOLVE);
+	count = luaL_len(L, NAMES);
+	lua_newtable(L);
+	lua_newtable(L);
 	lua_createtable(L, (int)count, 0);
 	lua_createtable(L, (int)count, 0);
 	for (i = 1; i <= count; i++) {
-		const char *path, *slash;
 		struct pc_file file;
-		bool is_there;
+		const char *kind;
 
-		lua_rawgeti(L, PATHS, i);
-		path = pc_check_path(L, PATH);
-		slash = strrchr(path, '/');
-		lua_pushlstring(L, path, slash == path ? 1 : (size_t)(slash - path));
-		lua_pushvalue(L, -1);
-		is_there = lua_rawget(L, PREFIXES) == LUA_TSTRING;
-		if (!is_there) {
-			lua_pop(L, 1);
-			luaL_argcheck(L, lua_rawget(L, MISSING) == LUA_TSTRING, PREFIXES, "has not all directories");
-			lua_pushvalue(L, -1);
+		lua_rawgeti(L, NAMES, i);
+		pc_check_path(L, KINDS + 1);
+		push_place(L, KINDS + 1, &kind);
+		/* The root is in no directory. */
+		if (!lua_tostring(L, KINDS + 1)[1] || (kind && strcmp(kind, "link") == 0)) {
+			push_resolved(L, KINDS + 1);
+			kind = pc_file_facts(lua_tostring(L, -1), false, &file) == 0 ? file.kind : NULL;
 		}
-		lua_replace(L, PREFIX);
-		lua_settop(L, PREFIX);
-		push_place(L, PATH, slash + 1, PREFIX);
-		if (is_there && pc_file_facts(lua_tostring(L, -1), false, &file) == 0)
-			lua_pushstring(L, file.kind);
+		lua_rawseti(L, PLACES, i);
+		if (kind)
+			lua_pushstring(L, kind);
 		else
 			lua_pushboolean(L, false);
 		lua_rawseti(L, KINDS, i);
-		lua_rawseti(L, PLACES, i);
 		lua_settop(L, KINDS);
 	}
 	return 2;
@@ -584,7 +640,7 @@ void pc_open_fs(lua_State *L)
 		{ "lstat", fs_lstat },
 		{ "kind", fs_kind },
 		{ "kinds", fs_kinds },
-		{ "look_up", fs_look_up },
+		{ "resolve_all", fs_resolve_all },
 		{ "mark", fs_mark },
 		{ "marks", fs_marks },
 		{ "clock_ns", fs_clock_ns },

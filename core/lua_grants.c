@@ -45,7 +45,7 @@ static int denied_index(lua_State *L)
 		text = lua_tolstring(L, -1, &size);
 		push_folded(L, text, size, FOLD);
 		text = pc_check_string(L, lua_gettop(L), &size);
-		pc_add_above(L, ABOVE, text, size, true);
+		pc_add_above(L, ABOVE, text, size);
 		lua_pushboolean(L, true);
 		lua_rawset(L, EXACT);
 		lua_settop(L, ABOVE);

@@ -206,7 +206,7 @@ static size_t parent_size(const char *text, size_t size)
 	return slash == text ? 1 : (size_t)(slash - text);
 }
 
-void pc_add_above(lua_State *L, int set, const char *text, size_t size, bool is_all)
+void pc_add_above(lua_State *L, int set, const char *text, size_t size)
 {
 	while ((size = parent_size(text, size)) > 0) {
 		lua_pushlstring(L, text, size);
@@ -219,12 +219,11 @@ void pc_add_above(lua_State *L, int set, const char *text, size_t size, bool is_
 		lua_pop(L, 1);
 		lua_pushboolean(L, true);
 		lua_rawset(L, set);
-		if (!is_all)
-			return;
 	}
 }
 
-static int sets_above(lua_State *L, bool is_all)
+/* path_above(paths) -> {directory = true, ...}: every directory above any of them */
+static int path_above(lua_State *L)
 {
 	lua_Integer i;
 
@@ -236,25 +235,13 @@ static int sets_above(lua_State *L, bool is_all)
 		const char *text = lua_tolstring(L, 3, &size);
 
 		pay(L, size);
-		pc_add_above(L, 2, text, size, is_all);
+		pc_add_above(L, 2, text, size);
 		lua_settop(L, 2);
 	}
 	if (!lua_isnil(L, 3))
 		return luaL_argerror(L, 1, "a list of texts is expected");
 	lua_settop(L, 2);
 	return 1;
-}
-
-/* path_above(paths) -> {directory = true, ...}: every directory above any of them */
-static int path_above(lua_State *L)
-{
-	return sets_above(L, true);
-}
-
-/* path_parents(paths) -> {directory = true, ...}: those that hold one of them */
-static int path_parents(lua_State *L)
-{
-	return sets_above(L, false);
 }
 
 bool pc_push_lower(lua_State *L, const char *text, size_t size)
@@ -286,17 +273,11 @@ static int path_lower(lua_State *L)
 void pc_open_path(lua_State *L, bool is_closed)
 {
 	static const luaL_Reg functions[] = {
-		{ "path_is_normal", path_is_normal },
-		{ "path_is_plain", path_is_plain },
-		{ "path_split", path_split },
-		{ "path_lies_in", path_lies_in },
-		{ "path_tree_of", path_tree_of },
-		{ "path_above", path_above },
-		{ "path_parents", path_parents },
-		{ "path_lower", path_lower },
-		{ "path_are_plain", path_are_plain },
-		{ "path_beneath", path_beneath },
-		{ NULL, NULL },
+		{ "path_is_normal", path_is_normal }, { "path_is_plain", path_is_plain },
+		{ "path_split", path_split },	      { "path_lies_in", path_lies_in },
+		{ "path_tree_of", path_tree_of },     { "path_above", path_above },
+		{ "path_lower", path_lower },	      { "path_are_plain", path_are_plain },
+		{ "path_beneath", path_beneath },     { NULL, NULL },
 	};
 
 	lua_pushboolean(L, is_closed);

@@ -7,8 +7,8 @@
 
 #include <lua.h>
 
-/* Adds what is above a text to the set at an absolute index: all of it, or the nearest. The text is held by the caller. */
-void pc_add_above(lua_State *L, int set, const char *text, size_t size, bool is_all);
+/* Adds every directory above a text to the set at an absolute index. The text is held by the caller. */
+void pc_add_above(lua_State *L, int set, const char *text, size_t size);
 
 /* Pushes a text in small letters, or nothing: false where it is not all ASCII. */
 bool pc_push_lower(lua_State *L, const char *text, size_t size);

@@ -66,24 +66,9 @@ end
 ---@return string[] places
 ---@return (string|false)[] kinds  false: there is nothing
 function M.resolve_all(names)
-  local resolve, prefixes, missing, listed = M.resolver(), {}, {}, {}
-  for i, name in ipairs(names) do
-    -- The root is in no directory: it is looked up as what it is.
-    listed[i] = name == "/" and "/." or name
-  end
-  for parent in pairs(core.path_parents(listed)) do
-    local resolved, exists = resolve(parent)
-    local known = exists and prefixes or missing
-    known[parent] = resolved == "/" and "/" or resolved .. "/"
-  end
-  local places, kinds = core.look_up(listed, prefixes, missing)
-  for i, kind in ipairs(kinds) do
-    if kind == "link" or listed[i] ~= names[i] then
-      places[i] = M.resolve(names[i])
-      kinds[i] = core.kind(places[i]) or false
-    end
-  end
-  return places, kinds
+  return core.resolve_all(names, function(name)
+    return M.resolve(name)
+  end)
 end
 
 --- As path_resolution(7) has it; then the kernel answers ELOOP.

@@ -41,11 +41,16 @@ describe("many paths looked up at once", function()
   it("are absolute and whole, or refused", function()
     for _, bad in ipairs({ "relative", "/a\0b" }) do
       assert.has_error(function()
-        core.look_up({ bad }, { ["/"] = "/" }, {})
+        disk.resolve_all({ bad })
       end)
     end
     assert.has_error(function()
-      core.look_up({ "/a/b" }, {}, {})
+      core.resolve_all({ "/proc/self/cwd/x" }, function()
+        return "relative", true
+      end)
+    end)
+    assert.has_error(function()
+      core.resolve_all({ "/a" }, {})
     end)
   end)
 end)
