@@ -91,6 +91,12 @@ int pc_landlock_add_port(int ruleset_fd, uint16_t port, uint64_t access);
 /* Enforces the ruleset on the calling thread. no_new_privs must be set. Source: landlock_restrict_self(2).  [child] */
 int pc_landlock_restrict(int ruleset_fd, uint32_t flags);
 
+/* For a throw-away child: how many domains it may still take on, which tells how many its parent has. [child] */
+struct pc_landlock_count {
+	int ruleset_fd, left;
+};
+int pc_landlock_count_child(void *count);
+
 /* ---- seccomp (seccomp.c, seccomp_blocks.c, seccomp_calls.c) ----------------------------------------------------------- */
 
 /* One refused call: the table is the documentation. */

@@ -7,15 +7,31 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define PC_HERE_TEXT   1536
-#define PC_HERE_LIMITS 16
-#define PC_HERE_PLACES 5
+#define PC_HERE_TEXT	4096
+#define PC_HERE_LIMITS	16
+#define PC_HERE_PLACES	9
+#define PC_HERE_NUMBERS 16
+
+/* sched_getattr(2): class, nice, real-time priority, deadlines and turns, utilisation. */
+struct pc_here_turns {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+	uint32_t util_min, util_max;
+};
 
 struct pc_here {
-	char text[PC_HERE_TEXT]; /* credentials, capabilities, umask, filters, processors */
+	char text[PC_HERE_TEXT]; /* credentials, capabilities, umask, filters, processors; cgroups, security labels */
 	uint64_t limits[PC_HERE_LIMITS][2];
 	uint64_t places[PC_HERE_PLACES][2]; /* the root and namespaces: device and inode */
-	int priority, scheduler;
+	int64_t numbers[PC_HERE_NUMBERS];   /* what prctl(2) and its like tell; a negative errno is an answer too */
+	uint64_t memory[16];		    /* memory policy: its nodes */
+	struct pc_here_turns turns;
+	uint64_t thread;       /* each has a number of its own */
+	int filters;	       /* of system calls */
+	int domains;	       /* of Landlock; or not counted, since the thread can take on none */
 	unsigned int confined; /* how often this process has confined itself (confine.c) */
 };
 
