@@ -8,7 +8,7 @@ local throwaway = require("spec.support.throwaway")
 
 local function tree()
   local dir = throwaway.directory()
-  local made = "mkdir -p a/b/c d .ssh && touch a/x a/b/y a/b/c/z .netrc .netrc~ .netrc.old .netrcs é && ln -s a link && mkfifo p"
+  local made = "mkdir -p a/b/c d .ssh && touch a/x a/b/y a/b/c/z .netrc .netrc~ .netrc.old .netrcs é && ln -s a l && mkfifo p"
   throwaway.shell(("cd %s && %s"):format(throwaway.quote(dir.path), made))
   return dir
 end
