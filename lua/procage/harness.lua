@@ -29,6 +29,7 @@ M.FILE = "speccoder.toml"
 ---@field host? procage.Host  a poorer one than this machine is
 ---@field on_notice? fun(text: string)  what is to be shown before a command runs; default: standard error
 ---@field source? string  the configuration's file: messages name it, and no command can write it
+---@field prepared? boolean|{ wait_ms?: integer }  each run has its successor started ahead, as for policy.load
 
 ---@class procage.Runner
 ---@field root string
@@ -37,7 +38,13 @@ M.FILE = "speccoder.toml"
 local Runner = {}
 Runner.__index = Runner
 
-local option_types = { home = "string", env = "table", host = "table", on_notice = "function", source = "string" }
+local option_types = {
+  home = "string", env = "table", host = "table", on_notice = "function", source = "string", prepared = "boolean or table",
+}
+
+local function is_of(value, types)
+  return types:find(type(value), 1, true) ~= nil
+end
 
 ---@param options table
 ---@param known table<string, string>
@@ -47,7 +54,7 @@ local function check_options(options, known, what, level)
   for key, value in pairs(options) do
     if not known[key] then
       error(("%s: unknown option %s"):format(what, tostring(key)), level + 1)
-    elseif type(value) ~= known[key] then
+    elseif not is_of(value, known[key]) then
       error(("%s: %s: a %s is expected"):format(what, key, known[key]), level + 1)
     end
   end
@@ -82,6 +89,7 @@ local function load(self, changes)
     home = options.home,
     env = options.env,
     host = options.host,
+    prepared = config.mode ~= "off" and options.prepared or nil,
     given = self.given,
     read_only = self.read_only,
     hidden = self.hidden,
@@ -325,6 +333,16 @@ function Runner:wrap(argv, options)
   })
 end
 
+--- What was started ahead for policies that are used no more. Runs go on.
+local function end_prepared(...)
+  for i = 1, select("#", ...) do
+    local policy = select(i, ...)
+    if policy then
+      policy:close()
+    end
+  end
+end
+
 -- ---- The runner itself --------------------------------------------------------------------------------------------------
 
 ---@return boolean
@@ -409,12 +427,14 @@ function Runner:scratch()
   local directory = made .. "/tmp"
   self.scratches[#self.scratches + 1] = { path = made, lock = lock }
   self.scratch_paths[#self.scratch_paths + 1] = directory
-  local before = self.policy
+  local before, wide_before = self.policy, self.wide_policy
   self.policy, self.wide_policy = nil, nil
   local ok, message
   ok, message, code = ready(self)
-  if not ok then
-    self.policy = before
+  if ok then
+    end_prepared(before, wide_before)
+  else
+    self.policy, self.wide_policy = before, wide_before
     table.remove(self.scratch_paths)
     table.remove(self.scratches)
     private.remove(made, lock --[[@as userdata]])
@@ -423,8 +443,17 @@ function Runner:scratch()
   return directory
 end
 
---- Removes what scratch() made. May be called twice.
+--- Starts the first run ahead of its command, as Policy:prepare; later ones are started so from here on.
+---@return true? ok
+---@return string? message  it cannot be done; runs start as ever
+---@return any code
+function Runner:prepare()
+  return self.policy:prepare()
+end
+
+--- Removes what scratch() made, and ends what was started ahead. May be called twice.
 function Runner:close()
+  end_prepared(self.policy, self.wide_policy)
   for i = #self.scratches, 1, -1 do
     local entry = table.remove(self.scratches, i)
     private.remove(entry.path, entry.lock)

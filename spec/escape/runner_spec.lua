@@ -1,6 +1,7 @@
 --- Runners: which commands get the network, and what a narrower runner keeps.
 
 local box = require("spec.support.box")
+local core = require("procage.core")
 local procage = require("procage")
 
 --- Reaches a server outside, and says so.
@@ -31,6 +32,44 @@ local function with(argv, more)
   end
   return copy
 end
+
+describe("a runner whose runs are started ahead", function()
+  it("takes them, and ends what waits with itself", function()
+    local function children()
+      return core.read_file("/proc/thread-self/children"):gsub("%s+$", "")
+    end
+    local b <close> = box.new()
+    local r <close> = runner(b, {}, { prepared = true })
+    local start, starts, taken = core.start, 0, 0
+    core.start = function(plan, specification) -- luacheck: ignore 122
+      starts, taken = starts + 1, taken + (specification.spare and 1 or 0)
+      return start(plan, specification)
+    end
+    for _ = 1, 20 do -- mounts of other tests have plans made anew
+      starts, taken = 0, 0
+      assert(r:prepare())
+      local outcome = assert(r:run({ "/bin/sh", "-c", "echo x >$OUTSIDE/x; echo ran", env = { OUTSIDE = b:path("outside") } }))
+      assert.equal("ran\n", outcome.stdout)
+      if starts == 1 and taken == 1 then
+        break
+      end
+    end
+    core.start = start -- luacheck: ignore 122
+    assert.same({ 1, 1 }, { starts, taken })
+    assert.is_false(b:exists("outside/x"))
+    assert(r:prepare())
+    assert.not_equal("", (children()))
+    r:close()
+    assert.equal("", (children()))
+  end)
+
+  it("says which of its options is of no use", function()
+    local b <close> = box.new()
+    assert.has_error(function()
+      runner(b, {}, { prepared = "yes" })
+    end)
+  end)
+end)
 
 describe("a runner gives the network", function()
   it("to the call that was approved, and to none after it", function()
