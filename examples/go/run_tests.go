@@ -91,6 +91,8 @@ func Load(name, workspace string) (*Policy, error) {
 	}
 	load := C.struct_procage_load{policy: held.text(name), workspace: held.text(workspace)}
 	load.size = C.size_t(unsafe.Sizeof(load))
+	// Each run has its successor started ahead of its command.
+	load.is_prepared = 1
 	if code := C.procage_load(made.runtime, &load, &made.policy, &problem); code != C.PROCAGE_OK {
 		made.Close()
 		return nil, taken(code, problem)

@@ -139,7 +139,7 @@ fn expect(is_right: bool, text: &str) -> Result<()> {
 
 /// All of them, with one policy.
 fn run_all(workspace: &Path, outside: &Path, count: usize) -> Result<Duration> {
-    let policy = Policy::load("speccoder", &workspace.to_string_lossy())?;
+    let policy = Policy::prepared("speccoder", &workspace.to_string_lossy())?;
     let next = AtomicUsize::new(0);
     let start = Instant::now();
     thread::scope(|scope| {

@@ -17,6 +17,8 @@ mod ffi {
         pub config_json: *const c_char,
         pub home: *const c_char,
         pub env: *const *const c_char,
+        pub host_json: *const c_char,
+        pub is_prepared: c_int,
     }
 
     #[repr(C)]
@@ -138,6 +140,15 @@ unsafe impl Sync for Policy {}
 
 impl Policy {
     pub fn load(name: &str, workspace: &str) -> Result<Policy> {
+        Policy::open(name, workspace, false)
+    }
+
+    /// The same, and each run has its successor started ahead: for a host that starts many.
+    pub fn prepared(name: &str, workspace: &str) -> Result<Policy> {
+        Policy::open(name, workspace, true)
+    }
+
+    fn open(name: &str, workspace: &str, is_prepared: bool) -> Result<Policy> {
         let (name, workspace) = (CString::new(name).unwrap(), CString::new(workspace).unwrap());
         let load = ffi::Load {
             size: std::mem::size_of::<ffi::Load>(),
@@ -147,6 +158,8 @@ impl Policy {
             config_json: null(),
             home: null(),
             env: null(),
+            host_json: null(),
+            is_prepared: is_prepared.into(),
         };
         let runtime = made(|to, error| unsafe { ffi::procage_open(null(), to, error) })?;
         let policy = made(|to, error| unsafe { ffi::procage_load(runtime, &load, to, error) });
