@@ -32,7 +32,8 @@ end
 local function assert_held(result)
   assert.equal(0, result.status, result.stdout .. result.stderr)
   local tried, reached = result.stdout:match("^(%d+) points of %d+, (%d+) reached\n$")
-  -- Which points of a start are reached before the host is dead is a matter of scheduling; the command's process alone has fewer.
+  -- Which points of a start are reached before the host is dead is a matter of scheduling; the command's process alone has
+  -- fewer.
   assert.is_true(tonumber(tried) > 30 and tonumber(reached) > 12, result.stdout)
 end
 

@@ -58,7 +58,8 @@ describe("a program that carries its Lua", function()
     local list = shell("cd lua && find procage -name '*.lua'")
     for file in list:gmatch("[^\n]+") do
       local name = file:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
-      assert.truthy(bytes:find("\0" .. name .. "\0", 1, true), name)
+      -- The first text of all has none before it.
+      assert.truthy(bytes:find(name .. "\0", 1, true), name)
     end
     assert.matches("^procage%-lua %d", (say(dir, "version")))
     assert.matches("hidden", (say(dir, "explain")))
