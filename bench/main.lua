@@ -8,6 +8,7 @@ local BENCHES = {
   { "workload", "what a command costs while it runs: loops of system calls, a build, git status" },
   { "mediated", "what a mediated call costs" },
   { "around", "what is done around a run: the guard, masks, classification" },
+  { "soak", "no benchmark: [RUNS [AT_A_TIME]] in one process, and what is left of them (docs/checking.md)" },
   { "supervision", "refusals, the path observer, mediated names, memory, many runs at once" },
 }
 
@@ -38,7 +39,10 @@ local function main(words)
   for _, bench in ipairs(BENCHES) do
     if bench[1] == name then
       options.check_build(name)
-      return require("bench." .. name).main(table.move(words, first, #words, 1, {}))
+      if require("bench." .. name).main(table.move(words, first, #words, 1, {})) == false then
+        os.exit(1, true)
+      end
+      return
     end
   end
   io.stderr:write(("bench: unknown benchmark '%s'\n%s\n"):format(name, usage()))

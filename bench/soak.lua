@@ -1,76 +1,78 @@
 --- Many runs in one process, many at a time, of children that fork, flood and refuse to die; says what is left of them.
 ---
----     lua5.4 bench/soak.lua [RUNS [AT_A_TIME]]      20000 runs, 64 at a time
+---     ./dev bench soak [RUNS [AT_A_TIME]]      20000 runs, 64 at a time
 ---
---- Exit status 1 when a run ended otherwise than it should, something was left, or memory has a trend (soak.growth).
+--- Exit status 1 when a run ended otherwise than it should, something was left, or the heap has a trend (soak.growth).
 
 local core = require("procage.core")
 local procage = require("procage")
 local soak = require("spec.support.soak")
+local throwaway = require("spec.support.throwaway")
 
-local SLACK_KIB = 8192
-local SAMPLES = 64
+local M = {}
+
+--- Of 20,000 runs, half of which lie between the two quarters that are compared, this is some 25 bytes a run.
+local SLACK_BYTES = 256 << 10
+local ROUNDS = 64
 local ORDER = { "descriptors", "children", "zombies", "mounts", "directories", "cgroups", "resident_kib" }
 
-local function show(label, remains)
+local function show(label, remains, heap)
   local words = {}
   for i, name in ipairs(ORDER) do
     words[i] = ("%s %d"):format(name, remains[name])
   end
-  print(("%-12s %s"):format(label, table.concat(words, "  ")))
+  print(("%-12s heap %d  %s"):format(label, heap, table.concat(words, "  ")))
   io.stdout:flush()
 end
 
-local function main(words)
+local function check_words(words)
   local runs = math.tointeger(tonumber(words[1] or 20000))
   local at_a_time = math.tointeger(tonumber(words[2] or 64))
-  if not runs or not at_a_time or runs < 1 or at_a_time < 1 then
-    io.stderr:write("usage: soak.lua [runs [at a time]]\n")
+  if not runs or not at_a_time or runs < 1 or at_a_time < 1 or #words > 2 then
+    io.stderr:write("usage: ./dev bench soak [runs [at a time]]\n")
     os.exit(2)
   end
-  local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory")
-  local root = assert(core.private_dir("/var/tmp"))
-  local guard <close> = setmetatable({}, {
-    __close = function()
-      core.remove_tree(root)
-    end,
-  })
-  assert(guard)
-  local stray = root .. "/stray"
-  local source, target = assert(io.open(build .. "/stray", "rb")), assert(io.open(stray, "wb"))
-  assert(target:write(source:read("a")))
-  target:close()
-  source:close()
-  assert(os.execute("chmod 755 '" .. stray .. "'"))
+  return runs, at_a_time
+end
 
-  local policy = assert(procage.policy.load("speccoder", { limits = { grace_ms = 20 } }, { root = root, home = root }))
-  local problems = soak.run(policy, stray, "soak", at_a_time, at_a_time)
-  local before, began = soak.remains(policy.host.cgroup), core.now_us()
-  show("before", before)
-  local told, samples = 0, {}
-  for _, problem in ipairs(soak.run(policy, stray, "soak", runs, at_a_time, function(done)
-    if done >= (#samples + 1) * runs / SAMPLES then
-      samples[#samples + 1] = soak.resident_kib()
+--- In rounds, between which no run is under way: what is left is then left.
+---@return string[] problems
+local function run_rounds(policy, stray, runs, at_a_time, heap_bytes)
+  local problems = soak.run(policy, stray, "soak", 2 * at_a_time, at_a_time)
+  local before, samples = soak.remains(policy.host.cgroup), {}
+  show("before", before, heap_bytes())
+  for round = 1, ROUNDS do
+    local first, last = (round - 1) * runs // ROUNDS, round * runs // ROUNDS
+    table.move(soak.run(policy, stray, "soak", last - first, at_a_time), 1, 20, #problems + 1, problems)
+    local remains = soak.remains(policy.host.cgroup)
+    samples[round] = heap_bytes()
+    show(last .. " runs", remains, samples[round])
+    for _, line in ipairs(soak.leaks(before, remains)) do
+      problems[#problems + 1] = ("left after %d runs: %s"):format(last, line)
     end
-    if done - told >= 1000 then
-      told = done
-      show(done .. " runs", soak.remains(policy.host.cgroup))
-    end
-  end)) do
-    problems[#problems + 1] = problem
   end
-  local after = soak.remains(policy.host.cgroup)
-  show("after", after)
+  problems[#problems + 1] = soak.growth(samples, SLACK_BYTES)
+  return problems
+end
+
+---@param words string[]
+function M.main(words)
+  local runs, at_a_time = check_words(words)
+  local build = assert(os.getenv("PROCAGE_BUILD"), "PROCAGE_BUILD: the build directory")
+  local plain = assert(package.loadlib(build .. "/bench/plain.so", "luaopen_plain"))()
+  local root <close> = throwaway.directory()
+  throwaway.shell(("install -m 755 %s %s"):format(throwaway.quote(build .. "/stray"), throwaway.quote(root.path)))
+  local policy =
+    assert(procage.policy.load("speccoder", { limits = { grace_ms = 20 } }, { root = root.path, home = root.path }))
+  local began = core.now_us()
+  local problems = run_rounds(policy, root.path .. "/stray", runs, at_a_time, plain.heap_bytes)
   local seconds = (core.now_us() - began) / 1e6
   print(("%d runs, %d at a time, %.0f s, %.1f a second"):format(runs, at_a_time, seconds, runs / seconds))
-  for _, line in ipairs(soak.leaks(before, after)) do
-    problems[#problems + 1] = "left: " .. line
-  end
-  problems[#problems + 1] = soak.growth(samples, SLACK_KIB)
   for _, problem in ipairs(problems) do
     print(problem)
   end
-  os.exit(#problems == 0 and 0 or 1, true)
+  print(#problems == 0 and "nothing is left" or "something is left")
+  return #problems == 0
 end
 
-main(arg)
+return M

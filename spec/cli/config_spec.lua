@@ -118,8 +118,11 @@ print("reached")]]):format(server.port))
     local build = os.getenv("PROCAGE_BUILD") or "build/dev"
     build = build:sub(1, 1) == "/" and build or box.shell("pwd -P") .. "/" .. build
     -- A machine with neither Landlock nor user namespaces.
-    local poor = { build .. "/no_userns", "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=landlock_create_ruleset" }
-    for _, word in ipairs({ "-e", "inject=landlock_create_ruleset:error=ENOSYS", build .. "/bin/procage-lua", "run" }) do
+    -- A sanitizer cannot look for lost memory below a tracer, and then says so by its status.
+    local poor = { "env", "ASAN_OPTIONS=detect_leaks=0", build .. "/no_userns", "strace", "-f", "-qq", "-o", "/dev/null" }
+    local faults = { "-e", "trace=landlock_create_ruleset", "-e", "inject=landlock_create_ruleset:error=ENOSYS" }
+    table.move(faults, 1, #faults, #poor + 1, poor)
+    for _, word in ipairs({ build .. "/bin/procage-lua", "run" }) do
       poor[#poor + 1] = word
     end
     local function run(args)

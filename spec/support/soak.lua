@@ -25,21 +25,20 @@ local function directories_left()
   return count
 end
 
---- Whether memory that was looked at in even steps has a trend: the least of the last quarter against the least of the second.
---- The first quarter is the allocator's, which makes itself room for as many runs at once as there ever were. The least, since
---- what runs have in hand, garbage and that room are on top of what is held, and come and go.
----@param samples integer[]  KiB
----@param slack_kib integer
+--- Whether a heap that was looked at in even steps has a trend: its least in the last quarter against that in the second.
+--- The first quarter fills tables and caches; garbage that waits for the collector comes and goes on top of what is held.
+---@param samples integer[]  bytes
+---@param slack_bytes integer
 ---@return string?  what has grown
-function M.growth(samples, slack_kib)
+function M.growth(samples, slack_bytes)
   local quarter = #samples // 4
   if quarter < 1 then
     return nil
   end
   local early = math.min(table.unpack(samples, quarter + 1, 2 * quarter))
   local late = math.min(table.unpack(samples, #samples - quarter + 1, #samples))
-  if late > early + slack_kib then
-    return ("resident memory: at least %d KiB in the second quarter, at least %d in the last"):format(early, late)
+  if late > early + slack_bytes then
+    return ("the heap has grown: at least %d bytes in the second quarter, at least %d in the last"):format(early, late)
   end
   return nil
 end
@@ -70,11 +69,6 @@ local function count_names(directory, pattern)
   return count
 end
 
----@return integer
-function M.resident_kib()
-  return math.tointeger(tonumber(read("/proc/self/status"):match("VmRSS:%s*(%d+)")))
-end
-
 --- Children of this process: all, and those that are dead and not reaped.
 local function children()
   local own, all, zombies = read("/proc/self/stat"):match("^%d+"), 0, 0
@@ -101,7 +95,7 @@ function M.remains(cgroup)
     mounts = select(2, read("/proc/self/mountinfo"):gsub("\n", "")),
     directories = directories_left(),
     cgroups = cgroup and count_names(cgroup, ("^procage%%-run%%-%s%%-"):format(read("/proc/self/stat"):match("^%d+"))) or 0,
-    resident_kib = M.resident_kib(),
+    resident_kib = tonumber(read("/proc/self/status"):match("VmRSS:%s*(%d+)")),
   }
 end
 
