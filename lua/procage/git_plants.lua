@@ -14,6 +14,32 @@ local M = {}
 --- An index larger than this is none that a person's repository has; then nobody knows what it leads to.
 local MAX_INDEX = 256 << 20
 
+--- And of all that are read at once: a run can make a hundred of that size, out of one on the disk or of none (sparse files).
+local MAX_READ = 512 << 20
+
+---@class procage.IndexBudget
+---@field bytes integer
+
+--- For what looks into many repositories: those that come when it is used up are none that can be read.
+---@return procage.IndexBudget
+function M.budget()
+  return { bytes = MAX_READ }
+end
+
+--- Looked at first: of a file that is too long nothing is read.
+---@param left procage.IndexBudget
+---@return string?
+local function read_index(file, left)
+  local found = core.lstat(file)
+  local size = found and found.size or 0
+  if size > math.min(MAX_INDEX, left.bytes) then
+    return nil
+  end
+  left.bytes = left.bytes - size
+  local text, is_cut = core.read_file(file, MAX_INDEX)
+  return not is_cut and text or nil
+end
+
 ---@param text string  as an index has it
 local function is_plain(text)
   return path.is_plain("/" .. text) and not path.has_parent_step("/" .. text)
@@ -47,12 +73,11 @@ end
 --- What an index that a command may have written leads to. Nothing for one that git would not have written so.
 ---@param files string[]  the index and its parts
 ---@return string[]? names
-local function judged_links(files, common)
+local function judged_links(files, common, left)
   local names, size, is_split = {}, oid_size(common), false
   for _, every in ipairs({ false, true }) do
     for _, file in ipairs((not every or is_split) and files or {}) do
-      local text, is_cut = core.read_file(file, MAX_INDEX)
-      local found, is_nameless = git_index.links(text and not is_cut and text or "", size, every)
+      local found, is_nameless = git_index.links(read_index(file, left) or "", size, every)
       if not found then
         return nil
       end
@@ -64,11 +89,11 @@ local function judged_links(files, common)
 end
 
 --- What an index of the user's own leads to, read fast.
-local function own_links(files)
+local function own_links(files, left)
   local names = {}
   for _, file in ipairs(files) do
-    local text, is_cut = core.read_file(file, MAX_INDEX)
-    local found = text and not is_cut and git_index.gitlinks(text)
+    local text = read_index(file, left)
+    local found = text and git_index.gitlinks(text)
     if not found then
       return nil
     end
@@ -84,10 +109,12 @@ local MAX_PLACE = 4096 - #"/.git" - 1
 ---@param root string  the working tree
 ---@param directory string  its git directory
 ---@param judged? string  the directory with its configuration: a command may have written the index, or what it leads to
+---@param left? procage.IndexBudget
 ---@return string[]? places  absolute, each once, sorted; nil: the index is there and cannot be read
-function M.entered(root, directory, judged)
+function M.entered(root, directory, judged, left)
   local files, places, seen = M.index_files(directory), {}, {}
-  local names = judged and judged_links(files, judged) or not judged and own_links(files)
+  left = left or M.budget()
+  local names = judged and judged_links(files, judged, left) or not judged and own_links(files, left)
   for _, name in ipairs(names or {}) do
     -- Git takes `a//b/` for what the kernel takes it for.
     local place = path.join(root, path.normalise(name))
@@ -105,8 +132,9 @@ end
 --- What git enters by an index that is another than it was. An index that cannot be read may lead anywhere: it is told itself.
 ---@param root string
 ---@param marks table<string, string>  of indexes, as they were
+---@param left procage.IndexBudget
 ---@return string[] names  `.git` of each repository, or the index
-function M.entered_since(root, marks)
+function M.entered_since(root, marks, left)
   local found, is_changed, names = git.at(root), false, {}
   local files = found and M.index_files(found.directory) or {}
   for _, file in ipairs(files) do
@@ -115,7 +143,7 @@ function M.entered_since(root, marks)
   if not found or not is_changed then
     return names
   end
-  local places = M.entered(root, found.directory, found.common)
+  local places = M.entered(root, found.directory, found.common, left)
   for i, place in ipairs(places or {}) do
     names[i] = place .. "/.git"
   end

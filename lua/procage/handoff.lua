@@ -143,8 +143,9 @@ function M.made_repositories(watch, since_ns, open)
       add_made(made, directory, #path.components(directory:sub(#tree + 1)), watch, left)
     end
   end
+  local budget = plants.budget()
   for _, root in ipairs(watch.entered and watch.roots or {}) do
-    for _, place in ipairs(plants.entered_since(root, watch.listed)) do
+    for _, place in ipairs(plants.entered_since(root, watch.listed, budget)) do
       made[#made + 1] = path.resolved_tree_of(place, watch.trees) and place or nil
     end
   end

@@ -312,7 +312,7 @@ end
 ---@param profile procage.Profile
 ---@return string[] absent
 local function add_entered(roots, marks, profile)
-  local known, absent, at = lists.set(roots), {}, 1
+  local known, absent, at, left = lists.set(roots), {}, 1, plants.budget()
   local governing = git.governing(profile.workspace)
   local from = table.move(roots, 1, #roots, 1, {})
   from[#from + 1] = governing and not known[governing.root] and governing.root or nil
@@ -321,7 +321,7 @@ local function add_entered(roots, marks, profile)
     for _, file in ipairs(found and plants.index_files(found.directory) or {}) do
       marks[file] = disk.mark(file)
     end
-    for _, place in ipairs(found and plants.entered(found.root, found.directory) or {}) do
+    for _, place in ipairs(found and plants.entered(found.root, found.directory, nil, left) or {}) do
       -- Git enters no submodule behind a link.
       if path.resolved_tree_of(place, profile.write) and disk.resolve(place) == place and not known[place] then
         known[place] = true

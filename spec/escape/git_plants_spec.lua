@@ -2,6 +2,8 @@
 --- that the configuration names. Judged by what the user's next git command does.
 
 local box = require("spec.support.box")
+local core = require("procage.core")
+local plants = require("procage.git_plants")
 
 local GIT = "git -c user.name=T -c user.email=t@example.invalid "
 local EVIL = "git config core.fsmonitor 'touch $OUTSIDE/ran; false'"
@@ -356,5 +358,18 @@ describe("a repository that was known", function()
     if box.holds(b:report(), "handoff") then
       assert.is_false(git_runs_below(b) or false)
     end
+  end)
+end)
+
+describe("indexes that are read at once", function()
+  it("are passed over when the bound is reached, and others are not", function()
+    local b <close> = box.new()
+    b:write("workspace/.git/index", ("x"):rep(2000))
+    local left = { bytes = 1999 }
+    assert.is_nil(plants.entered(b.workspace, b.workspace .. "/.git", nil, left))
+    assert.equal(1999, left.bytes)
+    left.bytes = 5000
+    plants.entered(b.workspace, b.workspace .. "/.git", nil, left)
+    assert.equal(3000, left.bytes)
   end)
 end)
