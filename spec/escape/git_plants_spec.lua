@@ -2,7 +2,6 @@
 --- that the configuration names. Judged by what the user's next git command does.
 
 local box = require("spec.support.box")
-local core = require("procage.core")
 local plants = require("procage.git_plants")
 
 local GIT = "git -c user.name=T -c user.email=t@example.invalid "
