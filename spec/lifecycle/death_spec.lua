@@ -17,7 +17,7 @@ describe("when the command has ended, the run is over and", function()
       local b <close> = box.new()
       strays.install(b)
       local mark = strays.mark()
-      local control = b:run_unconfined(start_stray(b, mode, mark, 3))
+      local control = b:run_unconfined(start_stray(b, mode, mark, 6))
       local is_left = box.wait_for(2, function()
         -- Where somebody kills orphans by the hundred (a container's init), their beats tell that they were there.
         return strays.is_alive(b, mark) or #(b:read("workspace/" .. mark .. ".beat") or "") > 100
