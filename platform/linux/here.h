@@ -40,6 +40,12 @@ int pc_here_read(struct pc_here *here);
 
 bool pc_here_is_same(const struct pc_here *a, const struct pc_here *b);
 
+/*
+ * Whether the calling thread's runs would be those of who was `then`, of whom `pid` is a child that lives and has put nothing on
+ * itself. False too where it cannot be told.
+ */
+bool pc_here_still(const struct pc_here *then, int pid);
+
 /* confine.c */
 unsigned int pc_confined_times(void);
 

@@ -327,11 +327,9 @@ static bool has_domain_name(const struct pc_spare *spare, const struct pc_comman
 
 static bool is_right(const struct pc_spare *spare, const struct pc_command *command)
 {
-	struct pc_here here;
-
 	return !command->has_terminal && has_domain_name(spare, command) &&
 	       pc_cgroup_is(spare->cgroup, command->cgroup, &command->cgroup_limits) && pc_spare_is_alive(spare) &&
-	       pc_here_read(&here) == 0 && pc_here_is_same(&here, &spare->here);
+	       pc_here_still(&spare->here, spare->pid);
 }
 
 /* Its descriptors become the run's, its memory is let go of. */

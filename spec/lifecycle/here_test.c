@@ -217,26 +217,58 @@ static const struct {
 	{ "the cgroup namespace", nothing, change_cgroups, false },
 };
 
+/* What init is: a child of the moment, that nobody may trace. */
+static int start_witness(void)
+{
+	int pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+		alarm(30);
+		pause();
+		_exit(0);
+	}
+	/* Until it is one. */
+	usleep(20000);
+	return pid;
+}
+
+/* By both ways; they are to agree. Where there is no way to read it nothing is taken. */
+static int judge(const struct pc_here *before, int witness)
+{
+	struct pc_here after;
+	bool is_same = pc_here_read(&after) == 0 && pc_here_is_same(before, &after);
+	bool is_still = pc_here_still(before, witness);
+
+	kill(witness, SIGKILL);
+	return is_same != is_still ? 3 : is_same ? SAME : 0;
+}
+
 static void run_case(size_t i)
 {
-	struct pc_here before, after;
+	struct pc_here before;
+	int witness;
 
 	if (!cases[i].before())
 		_exit(NOT_HERE);
+	witness = start_witness();
 	if (pc_here_read(&before) < 0)
 		_exit(2);
-	if (!cases[i].change())
+	if (!cases[i].change()) {
+		kill(witness, SIGKILL);
 		_exit(NOT_HERE);
-	/* Where there is no way to read it nothing is taken. */
-	_exit(pc_here_read(&after) == 0 && pc_here_is_same(&before, &after) ? SAME : 0);
+	}
+	_exit(judge(&before, witness));
 }
 
 /* ---- Two threads --------------------------------------------------------------------------------------------------------- */
 
 struct seen {
 	bool (*before)(void);
+	const struct seen *first; /* of the second thread */
 	struct pc_here here;
 	bool is_there;
+	int witness, judgement;
 };
 
 static void *look(void *arg)
@@ -244,20 +276,24 @@ static void *look(void *arg)
 	struct seen *seen = arg;
 
 	seen->is_there = seen->before() && pc_here_read(&seen->here) == 0;
+	if (!seen->first)
+		seen->witness = start_witness();
+	else
+		seen->judgement = judge(&seen->first->here, seen->first->witness);
 	return NULL;
 }
 
 /* Whether what one started ahead may be taken by the other. */
 static int compare(bool (*first)(void), bool (*second)(void))
 {
-	struct seen a = { .before = first }, b = { .before = second };
+	struct seen a = { .before = first }, b = { .before = second, .first = &a };
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, look, &a);
 	pthread_join(thread, NULL);
 	pthread_create(&thread, NULL, look, &b);
 	pthread_join(thread, NULL);
-	return !a.is_there || !b.is_there ? NOT_HERE : pc_here_is_same(&a.here, &b.here) ? SAME : 0;
+	return !a.is_there || !b.is_there ? NOT_HERE : b.judgement;
 }
 
 static bool add_own_filter(void)
@@ -279,6 +315,7 @@ static const struct {
 	{ "two threads with filters of their own", add_own_filter, add_own_filter, false },
 	{ "two threads with domains of their own", add_own_domain, add_own_domain, false },
 	{ "a thread with a domain and one without", add_own_domain, change_privileges, false },
+	{ "a thread without a domain and one with", change_privileges, add_own_domain, false },
 };
 
 static bool tell(const char *name, bool is_same, pid_t pid)
