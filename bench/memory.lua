@@ -64,7 +64,7 @@ local function measure(name, start)
   start({ "/bin/true" })()
   collectgarbage()
   local before = descendants()
-  local processes_before = total_kib(before)
+  local processes_before, count_before = total_kib(before)
   local host_before = pss_kib("self")
   for i = 1, COUNT do
     ends[i] = start({ "/bin/sleep", SECONDS })
@@ -74,7 +74,7 @@ local function measure(name, start)
   local kib, count = total_kib(descendants())
   local row = {
     name = name,
-    processes = math.floor((count - #before) / COUNT + 0.5),
+    processes = math.floor((count - count_before) / COUNT + 0.5),
     pss_kib = (kib - processes_before) / COUNT,
     host_kib = (pss_kib("self") - host_before) / COUNT,
   }

@@ -91,6 +91,15 @@ function Pool:drop(i)
   M.drop(table.remove(self.list, i))
 end
 
+--- Lets go of inits that have gone.
+function Pool:reap()
+  for i = #self.remains, 1, -1 do
+    if self.remains[i]:have_gone() then
+      table.remove(self.remains, i)
+    end
+  end
+end
+
 --- Lets go of those that have ended, or are of a plan that is no more.
 ---@param plan? userdata
 function Pool:sweep(plan)
@@ -100,11 +109,7 @@ function Pool:sweep(plan)
       self:drop(i)
     end
   end
-  for i = #self.remains, 1, -1 do
-    if self.remains[i]:have_gone() then
-      table.remove(self.remains, i)
-    end
-  end
+  self:reap()
   for i = #self.rooms, 1, -1 do
     if core.now_us() - self.rooms[i].idle_us > self.wait_ms * 1000 then
       local room = table.remove(self.rooms, i)
@@ -341,9 +346,11 @@ function Pool:finish()
   self.in_use = self.in_use - 1
 end
 
---- The init of a run that is over, on its way out: reaped by the sweep of a later run, or in the end.
+--- The init of a run that is over, on its way out: reaped when another run of this policy is over, when one of any policy
+--- starts, or in the end.
 ---@param remains userdata
 function Pool:leave(remains)
+  self:reap()
   table.insert(self.remains, remains)
 end
 
