@@ -304,7 +304,7 @@ static int read_domains(struct pc_here *here, const struct pc_here *then, int pi
 {
 	if (!may_take_on_domains(here->text))
 		return 0;
-	if (then && (then->thread == here->thread || then->domains == 0) && may_look_into(pid)) {
+	if (pid && (then->thread == here->thread || then->domains == 0) && may_look_into(pid)) {
 		here->domains = then->domains;
 		return 0;
 	}
@@ -321,7 +321,7 @@ static bool has_same_rules(const struct pc_here *a, const struct pc_here *b)
 	return (a->domains == NOT_COUNTED || a->domains == 0) && a->filters <= first_filters;
 }
 
-/* then, pid: of pc_here_still(), or NULL. */
+/* then, pid: of pc_here_still(); pid 0: there is none. */
 static int read_here(struct pc_here *here, const struct pc_here *then, int pid)
 {
 	int rc;
@@ -345,7 +345,7 @@ static int read_here(struct pc_here *here, const struct pc_here *then, int pid)
 
 int pc_here_read(struct pc_here *here)
 {
-	return read_here(here, NULL, 0);
+	return read_here(here, here, 0);
 }
 
 /* Forgotten in a fork, for good in the process: a page of its own. NULL: the kernel forgets nothing. Source: madvise(2), Linux 4.14. */
