@@ -7,18 +7,18 @@
  */
 #include "remains.h"
 #include "cleanup.h"
+#include "held.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 struct pc_remains {
-	int pid, pidfd;
-	dev_t dev;
-	ino_t ino; /* one for each process since Linux 6.9, the same for all before */
+	int pid;
+	struct pc_held
+		process; /* pidfds have an inode each since Linux 6.9, and one for all before: so the pid is asked as well */
 };
 
 /* __WALL: one that was made beside a child of ours has no exit signal until it has exec'd. */
@@ -52,36 +52,29 @@ int pc_process_of(int pidfd)
 struct pc_remains *pc_remains_new(struct pc_process *process)
 {
 	struct pc_remains *remains = malloc(sizeof(*remains));
-	struct stat st;
 
 	if (!remains)
 		return NULL;
-	if (fstat(process->pidfd, &st) < 0) {
+	remains->pid = process->pid;
+	if (pc_hold(&remains->process, &process->pidfd) < 0) {
 		free(remains);
 		return NULL;
 	}
-	*remains = (struct pc_remains) {
-		.pid = process->pid, .pidfd = pc_take_fd(&process->pidfd), .dev = st.st_dev, .ino = st.st_ino
-	};
 	return remains;
 }
 
 static bool is_ours(const struct pc_remains *remains)
 {
-	struct stat st;
-	int pid;
+	int pid = pc_held_is_same(&remains->process) ? pc_process_of(remains->process.fd) : 0;
 
-	if (remains->pidfd < 0 || fstat(remains->pidfd, &st) < 0 || st.st_dev != remains->dev || st.st_ino != remains->ino)
-		return false;
-	pid = pc_process_of(remains->pidfd);
 	return pid == remains->pid || pid == -1;
 }
 
 static void let_go(struct pc_remains *remains)
 {
 	if (is_ours(remains))
-		close(remains->pidfd);
-	remains->pidfd = -1;
+		close(remains->process.fd);
+	remains->process.fd = -1;
 }
 
 bool pc_remains_have_gone(struct pc_remains *remains)
@@ -90,11 +83,11 @@ bool pc_remains_have_gone(struct pc_remains *remains)
 	int rc;
 
 	if (!is_ours(remains)) {
-		remains->pidfd = -1;
+		remains->process.fd = -1;
 		return true;
 	}
 	do {
-		rc = waitid((idtype_t)P_PIDFD, (id_t)remains->pidfd, &info, WEXITED | WNOHANG | __WALL);
+		rc = waitid((idtype_t)P_PIDFD, (id_t)remains->process.fd, &info, WEXITED | WNOHANG | __WALL);
 	} while (rc < 0 && errno == EINTR);
 	if (rc == 0 && info.si_pid == 0)
 		return false;
@@ -107,7 +100,7 @@ void pc_remains_end(struct pc_remains *remains)
 	if (!remains)
 		return;
 	if (is_ours(remains))
-		pc_reap(remains->pidfd);
+		pc_reap(remains->process.fd);
 	let_go(remains);
 	free(remains);
 }
