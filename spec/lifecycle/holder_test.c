@@ -3,25 +3,14 @@
  * becomes another program, changes who it is, is killed. Each case is a host of its own, a child of this program.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
-
-#include "core/lua_core.h"
-
-#define NOT_HERE 77
+#include "spec/support/lua_host.h"
 
 static const char script[] = "package.path = './lua/?.lua;./lua/?/init.lua;' .. package.path\n"
 			     "local procage, core = require('procage'), require('procage.core')\n"
@@ -39,44 +28,15 @@ static const char script[] = "package.path = './lua/?.lua;./lua/?/init.lua;' .. 
 			     "function finish() going:close_stdin() assert(going:wait().status == 0) going = nil end\n"
 			     "function close() policy:close() end\n";
 
-static int report;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-static void check(bool is_right, const char *text, int line)
-{
-	if (is_right)
-		return;
-	dprintf(report, "# line %d: not so: %s\n", line, text);
-	_exit(1);
-}
-
 static lua_State *new_host(void)
 {
-	lua_State *L = luaL_newstate();
+	lua_State *L = new_lua(script);
 
-	CHECK(L != NULL);
-	luaL_openlibs(L);
-	luaL_requiref(L, "procage.core", luaopen_procage_core, 0);
-	lua_pop(L, 1);
-	if (luaL_dostring(L, script) != LUA_OK) {
-		dprintf(report, "# %s\n", lua_tostring(L, -1));
-		_exit(1);
-	}
 	lua_getglobal(L, "is_here");
 	if (!lua_toboolean(L, -1))
 		_exit(NOT_HERE);
 	lua_pop(L, 1);
 	return L;
-}
-
-static void call(lua_State *L, const char *name, int results)
-{
-	lua_getglobal(L, name);
-	if (lua_pcall(L, 0, results, 0) != LUA_OK) {
-		dprintf(report, "# %s: %s\n", name, lua_tostring(L, -1));
-		_exit(1);
-	}
 }
 
 /* The number of the network that a run is in. */
@@ -89,17 +49,6 @@ static unsigned long run(lua_State *L)
 	lua_pop(L, 1);
 	CHECK(number > 0);
 	return number;
-}
-
-static size_t read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return strlen(text);
 }
 
 /* The first child of a process that keeps namespaces, 0: none. Source: proc(5). */
@@ -131,27 +80,6 @@ static int await_keeper(int parent)
 	}
 	CHECK(pid > 0);
 	return pid;
-}
-
-/* Dead, whether or not somebody has waited for it. */
-static bool is_dead(int pid)
-{
-	char path[64], text[512], *state;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!read_text(path, text, sizeof(text)))
-		return true;
-	state = strrchr(text, ')');
-	return !state || state[2] == 'Z' || state[2] == 'X';
-}
-
-static bool dies(int pid)
-{
-	int i;
-
-	for (i = 0; i < 500 && !is_dead(pid); i++)
-		usleep(10000);
-	return is_dead(pid);
 }
 
 /* A number that it closes is given anew: what gets it must stay as it is, and runs go elsewhere but never to the host's network. */

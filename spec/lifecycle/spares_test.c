@@ -4,24 +4,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
-
-#include "core/lua_core.h"
-
-#define NOT_HERE 77
+#include "spec/support/lua_host.h"
 
 static const char script[] =
 	"package.path = './lua/?.lua;./lua/?/init.lua;' .. package.path\n"
@@ -39,40 +28,9 @@ static const char script[] =
 	"end\n"
 	"function close() policy:close() end\n";
 
-static int report;
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
-
-static void check(bool is_right, const char *text, int line)
-{
-	if (is_right)
-		return;
-	dprintf(report, "# line %d: not so: %s\n", line, text);
-	_exit(1);
-}
-
 static lua_State *new_host(void)
 {
-	lua_State *L = luaL_newstate();
-
-	CHECK(L != NULL);
-	luaL_openlibs(L);
-	luaL_requiref(L, "procage.core", luaopen_procage_core, 0);
-	lua_pop(L, 1);
-	if (luaL_dostring(L, script) != LUA_OK) {
-		dprintf(report, "# %s\n", lua_tostring(L, -1));
-		_exit(1);
-	}
-	return L;
-}
-
-static void call(lua_State *L, const char *name, int results)
-{
-	lua_getglobal(L, name);
-	if (lua_pcall(L, 0, results, 0) != LUA_OK) {
-		dprintf(report, "# %s: %s\n", name, lua_tostring(L, -1));
-		_exit(1);
-	}
+	return new_lua(script);
 }
 
 /* The directory of what waits; its text stays on the stack. Ends the case where runs are not started ahead. */
@@ -101,33 +59,6 @@ static int child_of(int pid)
 		close(fd);
 	text[size > 0 ? size : 0] = '\0';
 	return atoi(text);
-}
-
-/* Dead, whether or not somebody has waited for it. */
-static bool is_dead(int pid)
-{
-	char path[64], text[512], *state;
-	ssize_t size;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return true;
-	size = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[size > 0 ? size : 0] = '\0';
-	state = strrchr(text, ')');
-	return !state || state[2] == 'Z' || state[2] == 'X';
-}
-
-static bool dies(int pid)
-{
-	int i;
-
-	for (i = 0; i < 500 && !is_dead(pid); i++)
-		usleep(10000);
-	return is_dead(pid);
 }
 
 /* A number that the host closes is given anew: what gets it must stay as it is, and the run be right. */
