@@ -182,30 +182,10 @@ static void ignores_children(void)
 	run_many_threads();
 }
 
-static volatile bool reaps;
-
-static void *reap_all(void *reaped)
-{
-	while (__atomic_load_n(&reaps, __ATOMIC_SEQ_CST)) {
-		if (waitpid(-1, NULL, __WALL) > 0)
-			++*(long *)reaped;
-		else
-			usleep(50);
-	}
-	return NULL;
-}
-
-/* A host whose one thread waits for whatever ends, as shells and inits do. */
+/* As shells and inits do. */
 static void reaps_everything(void)
 {
-	pthread_t thread;
-	long reaped = 0;
-
-	__atomic_store_n(&reaps, true, __ATOMIC_SEQ_CST);
-	CHECK(pthread_create(&thread, NULL, reap_all, &reaped) == 0);
-	run_many_threads();
-	__atomic_store_n(&reaps, false, __ATOMIC_SEQ_CST);
-	pthread_join(thread, NULL);
+	while_reaping(run_many_threads);
 }
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------------------ */

@@ -82,28 +82,17 @@ static void ignores_children(void)
 	have_one_network();
 }
 
-static volatile bool reaps;
-
-static void *reap_all(void *unused)
+static void have_runs(void)
 {
-	while (__atomic_load_n(&reaps, __ATOMIC_SEQ_CST))
-		if (waitpid(-1, NULL, __WALL) < 0)
-			usleep(50);
-	return unused;
+	load_common();
+	run_in_threads();
+	take_down();
 }
 
 /* The first child, which enters, may be taken by such a host too. */
 static void reaps_everything(void)
 {
-	pthread_t thread;
-
-	__atomic_store_n(&reaps, true, __ATOMIC_SEQ_CST);
-	CHECK(pthread_create(&thread, NULL, reap_all, NULL) == 0);
-	load_common();
-	run_in_threads();
-	take_down();
-	__atomic_store_n(&reaps, false, __ATOMIC_SEQ_CST);
-	pthread_join(thread, NULL);
+	while_reaping(have_runs);
 }
 
 int main(void)

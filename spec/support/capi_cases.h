@@ -200,6 +200,28 @@ static inline _Noreturn void run_case(const struct capi_case *one)
 	_exit(__lsan_do_recoverable_leak_check() ? 1 : 0);
 }
 
+static volatile bool reaps;
+
+static inline void *reap_all(void *unused)
+{
+	while (__atomic_load_n(&reaps, __ATOMIC_SEQ_CST))
+		if (waitpid(-1, NULL, __WALL) < 0)
+			usleep(50);
+	return unused;
+}
+
+/* In a host that waits for every child there is. */
+static inline void while_reaping(void (*work)(void))
+{
+	pthread_t thread;
+
+	__atomic_store_n(&reaps, true, __ATOMIC_SEQ_CST);
+	CHECK(pthread_create(&thread, NULL, reap_all, NULL) == 0);
+	work();
+	__atomic_store_n(&reaps, false, __ATOMIC_SEQ_CST);
+	pthread_join(thread, NULL);
+}
+
 /* Each in a child of its own. Returns the exit status of the test. */
 static inline int run_cases(const struct capi_case *cases, size_t count)
 {
